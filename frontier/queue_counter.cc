@@ -44,7 +44,7 @@ void QueueCounter::run() {
     if (read) counted_(host, urls);
   }
   view_.reset();
-  hosts_ = {};
+  hosts_ = std::vector<HostId>();  // "= {}" would keep its memory
 }
 
 void QueueCounter::start() {

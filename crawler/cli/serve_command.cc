@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 
 #include "base/file_io.h"
 #include "base/free_memory.h"
@@ -150,6 +151,12 @@ void note_line(std::string_view text) {
   }
 }
 
+void warn_of_readers(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && (file.st_mode & S_IROTH) != 0)
+    note_line(fmt::format("warning: all users can read the password in {}: chmod 600", path));
+}
+
 Result<resp::ServerOptions> options_of(const ServeArguments& arguments) {
   resp::ServerOptions options;
   options.address = *arguments.address;
@@ -157,6 +164,7 @@ Result<resp::ServerOptions> options_of(const ServeArguments& arguments) {
     auto password = read_password(arguments.password_file);
     if (!password) return tl::unexpected(password.error());
     options.defaults.password = std::move(*password);
+    warn_of_readers(arguments.password_file);
   } else if (!options.address.loopback) {
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("{} can be reached from other machines: give --password-file, or "

@@ -28,7 +28,8 @@ std::string BufferPool::take_output() {
 }
 
 void BufferPool::give_output(std::string buffer) {
-  constexpr std::size_t kLargest = 1 << 20;
+  // So that one who gets it for a small reply does not seem to use much.
+  constexpr std::size_t kLargest = 64 << 10;
   buffer.clear();
   if (buffer.capacity() <= kLargest && outputs_.size() < kKept)
     outputs_.push_back(std::move(buffer));
@@ -48,7 +49,14 @@ std::size_t Connection::memory() const noexcept {
 
 // The buffer grows with what has arrived, never with what a client says will.
 void Connection::make_space() {
-  if (input_.empty()) input_ = pool_.take_input();
+  if (input_.size() < BufferPool::kInputBytes) {
+    auto buffer = pool_.take_input();
+    std::copy(input_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              input_.begin() + static_cast<std::ptrdiff_t>(end_), buffer.begin());
+    input_ = std::move(buffer);
+    end_ -= begin_;
+    begin_ = 0;
+  }
   if (begin_ == end_) begin_ = end_ = 0;
   if (input_.size() - end_ >= input_.size() / 4) return;
   if (begin_ > 0) {
@@ -109,14 +117,20 @@ void Connection::process(Dispatcher& dispatcher) {
   dispatcher.flush();
   if (client_.closing) begin_ = end_;
   if (begin_ == end_) more_ = false;
-  release();
+  if (!more_) release();
 }
 
+// A client with a small part of a request must not keep a whole buffer: there may be thousands.
 void Connection::release() {
-  if (begin_ != end_ || input_.empty()) return;
-  begin_ = end_ = 0;
+  constexpr std::size_t kSmall = BufferPool::kInputBytes / 4;
+  const std::size_t left = end_ - begin_;
+  if (input_.size() < BufferPool::kInputBytes || left > kSmall) return;
+  const auto rest = input_.begin() + static_cast<std::ptrdiff_t>(begin_);
+  std::vector<char> small(rest, rest + static_cast<std::ptrdiff_t>(left));
+  begin_ = 0;
+  end_ = left;
   pool_.give_input(std::move(input_));
-  input_ = {};
+  input_ = std::move(small);
 }
 
 bool Connection::write() {
@@ -141,10 +155,11 @@ bool Connection::write() {
 void Connection::refuse(std::string_view error) {
   ++client_.turn_commands;
   ReplyWriter(client_.out, client_.version).error(error);
+  client_.out.shrink_to_fit();
   client_.closing = true;
   more_ = false;
   parser_.next();
-  input_ = {};
+  input_ = std::vector<char>();
   begin_ = end_ = 0;
 }
 

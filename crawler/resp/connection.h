@@ -57,8 +57,10 @@ class Connection {
 
   // Whether it takes no more requests until the client has read replies.
   bool is_stalled() const noexcept { return unsent() >= kMuchOutput; }
-  // Whether it has requests that were not looked at because it was stalled.
-  bool has_more() const noexcept { return more_ && !is_stalled() && !client_.closing; }
+  // Whether it has requests that were not looked at because it was stalled. No more are read then.
+  bool has_unread() const noexcept { return more_ && !client_.closing; }
+  // Whether they can be looked at now.
+  bool has_more() const noexcept { return has_unread() && !is_stalled(); }
   std::size_t unsent() const noexcept { return client_.out.size() - client_.sent; }
   std::size_t memory() const noexcept;
   bool http() const noexcept { return http_; }

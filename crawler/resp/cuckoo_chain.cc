@@ -83,7 +83,7 @@ Result<void> CuckooChain::grow(std::uint64_t max_memory) {
       .capacity = capacity, .false_positive_rate = rate, .hash = options_.hash};
   const auto layout = choose_cuckoo_layout(capacity, rate);
   if (!layout) return tl::unexpected(layout.error());
-  const std::uint64_t bytes = memory_bytes_ + layout->words() * sizeof(std::uint64_t);
+  const std::uint64_t bytes = memory_bytes() + layout->words() * sizeof(std::uint64_t);
   if (bytes > max_memory)
     return error(ErrorCode::kNoSpace, fmt::format("it would take {} bytes", bytes));
   auto filter = CuckooFilter::create(options);
@@ -105,8 +105,9 @@ bool CuckooChain::add_to_existing(Fingerprint key) {
   return false;
 }
 
-// If the newest filter is not full, all slots of the key are taken by copies of it.
-std::optional<CuckooChain::Added> CuckooChain::add_beside(Fingerprint key) {
+// If the newest filter is not full, all slots of the key are taken by copies, of it or of others.
+std::optional<CuckooChain::Added> CuckooChain::add_beside(Fingerprint key,
+                                                          std::uint64_t max_memory) {
   const double fill = static_cast<double>(keys_in_.back()) / static_cast<double>(slots_of_.back());
   const bool copies = filters_.back().count(key) >= 8 || fill < kCrowdedBelow;
   if (!copies) return std::nullopt;
@@ -116,6 +117,7 @@ std::optional<CuckooChain::Added> CuckooChain::add_beside(Fingerprint key) {
     return Added::kAdded;
   }
   if (crowded_.size() == kMostCrowded) return Added::kFull;
+  if (memory_bytes() + kCrowdedBytes > max_memory) return Added::kNoMemory;
   crowded_.emplace(key, 1);
   return Added::kAdded;
 }
@@ -126,7 +128,7 @@ CuckooChain::Added CuckooChain::add(Fingerprint key, std::uint64_t max_memory, b
     return Added::kAdded;
   }
   if (add_to_existing(key)) return Added::kAdded;
-  if (const auto beside = add_beside(key)) return *beside;
+  if (const auto beside = add_beside(key, max_memory)) return *beside;
   if (!options_.grows && !must) return Added::kFull;
   if (const auto grown = grow(max_memory); !grown)
     return grown.error().code == ErrorCode::kNoSpace ? Added::kNoMemory : Added::kFull;
@@ -134,8 +136,10 @@ CuckooChain::Added CuckooChain::add(Fingerprint key, std::uint64_t max_memory, b
 }
 
 bool CuckooChain::contains(Fingerprint key) const {
+  // A key whose slots are taken by copies of others has none in the filters.
   return std::any_of(filters_.rbegin(), filters_.rend(),
-                     [&](const CuckooFilter& filter) { return filter.contains(key); });
+                     [&](const CuckooFilter& filter) { return filter.contains(key); }) ||
+         (!crowded_.empty() && crowded_.contains(key));
 }
 
 std::uint64_t CuckooChain::count(Fingerprint key) const {

@@ -24,7 +24,7 @@ struct CuckooOptions {
 class CuckooChain {
  public:
   enum class Added : std::uint8_t { kAdded, kFull, kNoMemory };
-  // Keys with more copies than slots, and how many more.
+  // Keys with copies that found no slot, and how many these are.
   using Crowded = std::map<Fingerprint, std::uint64_t>;
   static constexpr std::size_t kMostCrowded = 65536;
   static constexpr std::size_t kMostFilters = 40;
@@ -50,7 +50,9 @@ class CuckooChain {
   const CuckooOptions& options() const noexcept { return options_; }
   const Crowded& crowded() const noexcept { return crowded_; }
   std::size_t filters() const noexcept { return filters_.size(); }
-  std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
+  std::uint64_t memory_bytes() const noexcept {
+    return memory_bytes_ + kCrowdedBytes * crowded_.size();
+  }
   std::uint64_t slots() const noexcept { return slots_; }
   // Copies of all keys.
   std::uint64_t keys() const;
@@ -58,7 +60,8 @@ class CuckooChain {
  private:
   explicit CuckooChain(const CuckooOptions& options) : options_(options) {}
   bool add_to_existing(Fingerprint key);
-  std::optional<Added> add_beside(Fingerprint key);
+  static constexpr std::uint64_t kCrowdedBytes = 64;  // of a key in the map, about
+  std::optional<Added> add_beside(Fingerprint key, std::uint64_t max_memory);
   Result<void> grow(std::uint64_t max_memory);
   void append(CuckooFilter filter);
 

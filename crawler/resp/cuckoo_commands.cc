@@ -9,6 +9,8 @@ namespace {
 constexpr std::int64_t kBucketSlots = 4;
 constexpr std::int64_t kPathNodes = 1024;  // that an insert looks at for a free slot
 constexpr std::string_view kCuckooIsFull = "ERR Filter is full";
+constexpr std::string_view kCuckooIsTooSmall = "ERR Capacity must be at least (BucketSize * 2)";
+constexpr std::int64_t kBucketSize = 2;  // that RedisBloom has by default
 
 ServedFilter* cuckoo_named(CommandCall& call, bool& missing) {
   ServedFilter* const filter = call.store.find(call.request[1]);
@@ -58,7 +60,10 @@ void add_item(CommandCall& call, ServedFilter& filter, std::string_view item, Co
     integers ? call.reply.integer(std::int64_t{added ? 1 : 0}) : call.reply.boolean(added);
   };
   const Fingerprint key = filter.hash()(item);
-  if (copies == Copies::kOne && filter.contains(key)) return answer(false);
+  if (copies == Copies::kOne && filter.contains(key)) {
+    call.store.note_known(filter, key);
+    return answer(false);
+  }
   switch (call.store.add_copy(filter, key)) {
     case CuckooChain::Added::kAdded:
       return answer(true);
@@ -91,6 +96,7 @@ void add_many(CommandCall& call, Copies copies) {
       if (++i == request.size()) break;
       const auto parsed = parse_number<std::int64_t>(request[i]);
       if (!parsed || *parsed <= 0) return call.reply.error("ERR Bad capacity");
+      if (*parsed < 2 * kBucketSize) return call.reply.error(kCuckooIsTooSmall);
       capacity = static_cast<std::uint64_t>(*parsed);
     } else {
       return call.reply.error("ERR Unknown argument received");
@@ -123,7 +129,7 @@ void CuckooCommands::reserve(CommandCall& call) {
   if (request.size() % 2 == 0) return call.reply.error(wrong_arity("CF.RESERVE"));
   const auto capacity = parse_number<std::int64_t>(request[2]);
   if (!capacity) return call.reply.error("ERR Bad capacity");
-  std::int64_t bucket = 2;
+  std::int64_t bucket = kBucketSize;
   std::int64_t iterations = 20;
   std::int64_t expansion = 2;
   for (std::size_t i = 3; i + 1 < request.size(); i += 2) {
@@ -144,8 +150,7 @@ void CuckooCommands::reserve(CommandCall& call) {
         "server's filters keep the total error rate, and no other factor can "
         "be chosen");
   }
-  if (*capacity < 2 * bucket)
-    return call.reply.error("ERR Capacity must be at least (BucketSize * 2)");
+  if (*capacity < 2 * bucket) return call.reply.error(kCuckooIsTooSmall);
   bool missing = false;
   if (cuckoo_named(call, missing) != nullptr) return call.reply.error(kItemExists);
   if (!missing) return;

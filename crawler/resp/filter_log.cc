@@ -69,7 +69,10 @@ void FilterLog::keys(LogRecord::Kind kind, std::uint64_t filter,
 
 Result<void> FilterLog::commit() {
   const MutexLock writing(writing_);
-  if (in_flight_.bytes.empty()) {
+  // What an earlier call could not write goes first.
+  if (!in_flight_.bytes.empty())
+    if (auto written = write_in_flight(); !written) return written;
+  {
     const MutexLock lock(mutex_);
     if (pending_.bytes.empty()) return {};
     std::swap(in_flight_, pending_);
@@ -78,6 +81,10 @@ Result<void> FilterLog::commit() {
     in_flight_since_ = in_flight_.since;
     in_flight_bytes_ = in_flight_.bytes.size();
   }
+  return write_in_flight();
+}
+
+Result<void> FilterLog::write_in_flight() {
   auto written = write_frame();
   const MutexLock lock(mutex_);
   failing_.store(!written, std::memory_order_relaxed);
@@ -86,7 +93,7 @@ Result<void> FilterLog::commit() {
     return written;
   }
   constexpr std::size_t kKept = 2 << 20;
-  if (in_flight_.bytes.capacity() > kKept) in_flight_.bytes = {};
+  if (in_flight_.bytes.capacity() > kKept) in_flight_.bytes = std::string();
   in_flight_.bytes.clear();
   in_flight_any_ = false;
   in_flight_bytes_ = 0;

@@ -59,6 +59,7 @@ class FilterLog {
     std::uint64_t segment = 0;
   };
   void appended(std::size_t before) TRAWL_REQUIRES(mutex_);
+  Result<void> write_in_flight() TRAWL_REQUIRES(writing_);
   Result<void> write_frame() TRAWL_REQUIRES(writing_);
   Result<void> open_segment(std::uint64_t segment) TRAWL_REQUIRES(writing_);
 

@@ -74,13 +74,19 @@ AddProgress FilterStore::add(ServedFilter& filter, std::span<const Fingerprint> 
   const AddProgress progress = filter.add(keys, fresh, allowed(filter));
   account(before, filter);
   fresh_.clear();
+  known_.clear();
   for (std::size_t i = 0; i < progress.done; ++i)
-    if (fresh[i]) fresh_.push_back(keys[i]);
+    (fresh[i] ? fresh_ : known_).push_back(keys[i]);
   if (!fresh_.empty()) {
     log_->keys(LogRecord::Kind::kAdd, filter.number(), fresh_);
     own_[filter.number()].dirty = true;
   }
+  if (!known_.empty()) log_->keys(LogRecord::Kind::kKnown, filter.number(), known_);
   return progress;
+}
+
+void FilterStore::note_known(const ServedFilter& filter, Fingerprint key) {
+  log_->keys(LogRecord::Kind::kKnown, filter.number(), {&key, 1});
 }
 
 CuckooChain::Added FilterStore::add_copy(ServedFilter& filter, Fingerprint key) {
@@ -95,7 +101,9 @@ CuckooChain::Added FilterStore::add_copy(ServedFilter& filter, Fingerprint key) 
 }
 
 bool FilterStore::erase(ServedFilter& filter, Fingerprint key) {
+  const std::uint64_t before = filter.memory_bytes();
   if (!filter.erase(key)) return false;
+  account(before, filter);
   log_->keys(LogRecord::Kind::kErase, filter.number(), {&key, 1});
   own_[filter.number()].dirty = true;
   return true;
@@ -182,16 +190,16 @@ Catalog FilterStore::catalog_after(const Checkpoint& checkpoint) const {
 Result<void> FilterStore::finish_checkpoint(const Checkpoint& checkpoint,
                                             const Result<void>& written) {
   in_checkpoint_ = false;
+  const Catalog catalog = catalog_after(checkpoint);
   auto done = written;
-  Catalog catalog;
-  if (done) {
-    catalog = catalog_after(checkpoint);
-    done = write_catalog(options_.directory, catalog);
-  }
+  if (done) done = write_catalog(options_.directory, catalog);
   if (!done) {
     for (const auto& item : checkpoint.items())
       if (const auto own = own_.find(item.filter); own != own_.end()) own->second.dirty = true;
-    checkpoint.remove();
+    // The catalog can be in place although it is not certain that it is there after a power
+    // failure.
+    const auto there = read_catalog(options_.directory);
+    if (there && (!*there || (*there)->sequence != catalog.sequence)) checkpoint.remove();
     return done;
   }
   std::vector<std::uint64_t> kept;

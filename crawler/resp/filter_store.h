@@ -61,6 +61,8 @@ class FilterStore {
   // As ServedFilter's, and writes what changed to the log.
   AddProgress add(ServedFilter& filter, std::span<const Fingerprint> keys, std::span<bool> fresh);
   CuckooChain::Added add_copy(ServedFilter& filter, Fingerprint key);
+  // After an answer that a cuckoo filter has the key: add() does so itself.
+  void note_known(const ServedFilter& filter, Fingerprint key);
   bool erase(ServedFilter& filter, Fingerprint key);
 
   FilterLog& log() noexcept { return *log_; }
@@ -109,7 +111,8 @@ class FilterStore {
   std::unordered_map<std::string, ServedFilter*, NameHash, std::equal_to<>> by_name_;
   std::unordered_map<std::uint64_t, Own> own_;
   std::unique_ptr<FilterLog> log_;
-  std::vector<Fingerprint> fresh_;  // kept for its memory
+  std::vector<Fingerprint> fresh_;  // kept for their memory
+  std::vector<Fingerprint> known_;
   std::uint64_t memory_bytes_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t next_filter_ = 1;

@@ -40,7 +40,7 @@ bool matches_one(std::string_view pattern, std::size_t& at, char c) {
 
 }  // namespace
 
-bool glob_match(std::string_view pattern, std::string_view text) {
+bool glob_match(std::string_view pattern, std::string_view text, std::uint64_t& work) {
   std::size_t at = 0;
   std::size_t read = 0;
   // The last star, and where the text that it stands for ends: only that needs to be tried again.
@@ -52,9 +52,14 @@ bool glob_match(std::string_view pattern, std::string_view text) {
       star_end = read;
       continue;
     }
-    if (at < pattern.size() && matches_one(pattern, at, text[read])) {
-      ++read;
-      continue;
+    if (at < pattern.size()) {
+      const std::size_t begin = at;
+      const bool matches = matches_one(pattern, at, text[read]);
+      work += at - begin;
+      if (matches) {
+        ++read;
+        continue;
+      }
     }
     if (star == std::string_view::npos) return false;
     at = star;

@@ -17,6 +17,21 @@ std::string_view type_of(const ServedFilter& filter) {
   return filter.is_cuckoo() ? kCuckooType : kBloomType;
 }
 
+// As Redis, SCAN takes a type in any case.
+bool is_type(std::string_view word, const ServedFilter& filter) {
+  return equal_in_any_case(word, type_of(filter));
+}
+
+// Bytes of a pattern that a command may look at, in all names together: a second or less.
+constexpr std::uint64_t kMostWork = 300'000'000;
+
+// Replies with an error, and returns false, if the pattern is too long for any name.
+bool check_pattern(CommandCall& call, std::string_view pattern) {
+  if (pattern.size() <= kLongestName) return true;
+  call.reply.error(fmt::format("ERR a pattern has at most {} bytes", kLongestName));
+  return false;
+}
+
 struct ScanOptions {
   std::uint64_t from = 0;
   std::string_view pattern = "*";
@@ -37,6 +52,7 @@ bool read_scan_options(CommandCall& call, ScanOptions& options) {
     const bool last = i + 1 == request.size();
     if (!last && is_word(request[i], "MATCH")) {
       options.pattern = request[i + 1];
+      if (!check_pattern(call, options.pattern)) return false;
     } else if (!last && is_word(request[i], "TYPE")) {
       options.type = request[i + 1];
     } else if (!last && is_word(request[i], "COUNT")) {
@@ -86,9 +102,14 @@ void KeyCommands::type(CommandCall& call) {
 }
 
 void KeyCommands::keys(CommandCall& call) {
+  if (!check_pattern(call, call.request[1])) return;
   std::vector<const std::string*> names;
-  for (const auto& [number, filter] : call.store.all())
-    if (glob_match(call.request[1], filter->name())) names.push_back(&filter->name());
+  std::uint64_t work = 0;
+  for (const auto& [number, filter] : call.store.all()) {
+    if (glob_match(call.request[1], filter->name(), work)) names.push_back(&filter->name());
+    if (work > kMostWork)
+      return call.reply.error("ERR the pattern takes too long for so many names: use SCAN");
+  }
   call.reply.array(names.size());
   for (const std::string* name : names)
     call.reply.bulk(*name);
@@ -102,15 +123,16 @@ void KeyCommands::scan(CommandCall& call) {
   std::vector<const std::string*> names;
   std::uint64_t next = 0;
   std::uint64_t looked_at = 0;
+  std::uint64_t work = 0;
   const auto& all = call.store.all();
   for (auto at = all.lower_bound(options.from); at != all.end(); ++at) {
-    if (looked_at++ == options.count) {
+    if (looked_at++ == options.count || work > kMostWork) {
       next = at->first;
       break;
     }
     const ServedFilter& filter = *at->second;
-    if ((options.type.empty() || options.type == type_of(filter)) &&
-        glob_match(options.pattern, filter.name())) {
+    if ((options.type.empty() || is_type(options.type, filter)) &&
+        glob_match(options.pattern, filter.name(), work)) {
       names.push_back(&filter.name());
     }
   }

@@ -29,8 +29,10 @@ void LogFlusher::hurry() {
 void LogFlusher::run() {
   const auto pause = std::max(interval_ / 2, std::chrono::milliseconds(1));
   bool failing = false;
+  // The pause counts from the begin of a commit: what is appended while one goes on waits for its
+  // end and the next one's.
+  auto next = std::chrono::steady_clock::now() + pause;
   for (;;) {
-    const auto next = std::chrono::steady_clock::now() + pause;
     {
       MutexLock lock(mutex_);
       while (!stopping_ && !(hurry_ && !failing) && std::chrono::steady_clock::now() < next)
@@ -38,6 +40,7 @@ void LogFlusher::run() {
       if (stopping_) return;
       hurry_ = false;
     }
+    next = std::chrono::steady_clock::now() + pause;
     const auto committed = log_.commit();
     if (!committed && !failing) note_(committed.error().message + "; changes are refused");
     if (committed && failing) note_("the log is written again");

@@ -71,6 +71,7 @@ bool take_record(Decoder& in, LogRecord& record) {
       return in.ok();
     case LogRecord::Kind::kAdd:
     case LogRecord::Kind::kErase:
+    case LogRecord::Kind::kKnown:
       break;
     default:
       return false;

@@ -31,7 +31,9 @@ void put_plan(std::string& out, const FilterPlan& plan);
 FilterPlan take_plan(Decoder& in);
 
 struct LogRecord {
-  enum class Kind : std::uint8_t { kCreate = 1, kDrop = 2, kAdd = 3, kErase = 4 };
+  // kKnown: keys that were answered as known. One that was not, a false positive, is not known to a
+  // filter whose layers came out differently, as they can in a replay: there it is added.
+  enum class Kind : std::uint8_t { kCreate = 1, kDrop = 2, kAdd = 3, kErase = 4, kKnown = 5 };
   Kind kind = Kind::kAdd;
   std::uint64_t filter = 0;  // its number
   FilterPlan plan;           // of kCreate
@@ -40,7 +42,7 @@ struct LogRecord {
 
 void put_create(std::string& out, std::uint64_t filter, const FilterPlan& plan);
 void put_drop(std::string& out, std::uint64_t filter);
-// `kind` is kAdd or kErase.
+// `kind` is kAdd, kErase or kKnown.
 void put_keys(std::string& out, LogRecord::Kind kind, std::uint64_t filter,
               std::span<const Fingerprint> keys);
 // Reads the next record. Returns false if the bytes are not one.

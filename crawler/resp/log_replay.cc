@@ -77,6 +77,11 @@ class SegmentReader {
       const auto head = read(offset_, kLogFrameBytes);
       if (!head) return tl::unexpected(head.error());
       const auto decoded = decode_log_frame(*head, header_.salt);
+      if (!decoded && head->starts_with('\0')) {
+        const auto skipped = skip_lost_mark();
+        if (!skipped) return tl::unexpected(skipped.error());
+        if (*skipped) continue;
+      }
       if (!decoded || decoded->bytes > kMostFrameBytes) return std::nullopt;
       if (decoded->bytes == 0) {
         offset_ += kLogFrameBytes;
@@ -93,6 +98,16 @@ class SegmentReader {
       return std::move(*records);
     }
     return std::nullopt;
+  }
+
+  // A frame without records is not synced itself: a power failure can leave zeros in place of its
+  // beginning though the next frame, or a part of it, is there. No frame with records is so short.
+  Result<bool> skip_lost_mark() {
+    const auto next_head = read(offset_ + kLogFrameBytes, kLogFrameBytes);
+    if (!next_head) return tl::unexpected(next_head.error());
+    if (!decode_log_frame(*next_head, header_.salt)) return false;
+    offset_ += kLogFrameBytes;
+    return true;
   }
 
   // Whether any frame begins behind offset(): each is written only when the one before is durable.
@@ -139,6 +154,8 @@ class Replayer {
     const auto begun = reader.read_header();
     if (!begun) return tl::unexpected(begun.error());
     if (!*begun) {
+      // Cut by an earlier start. If there were changes in it, those behind it say so.
+      if (reader.size() == 0) return {};
       if (!last) return damaged_log(reader.path(), 0, "it ends within its header");
       result_.torn_bytes += reader.size();
       return cut_file(reader.path(), 0);

@@ -30,7 +30,7 @@ bool begins_http(std::string_view word) {
 void RequestParser::next() noexcept {
   constexpr std::size_t kKept = 4096;  // arguments whose memory stays with an idle connection
   if (parts_.capacity() > kKept) {
-    parts_ = {};
+    parts_ = std::vector<Request::Part>();  // "= {}" would keep its memory
   } else {
     parts_.clear();
   }

@@ -92,14 +92,34 @@ AddProgress ServedFilter::add(std::span<const Fingerprint> keys, std::span<bool>
   return {.done = 0, .stop = Stop::kFull};
 }
 
-void ServedFilter::replay(std::span<const Fingerprint> keys, std::span<bool> fresh) {
-  inserted_ += keys.size();
-  if (auto* growing = std::get_if<Growing>(&body_)) {
-    (*growing)->insert_batch(keys, fresh);
-    memory_bytes_ = (*growing)->memory_bytes();
-  } else {
-    std::get<Fixed>(body_)->insert_batch(keys, fresh);
+std::size_t ServedFilter::insert_all(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                                     std::uint64_t max_memory) {
+  if (auto* fixed = std::get_if<Fixed>(&body_)) return (*fixed)->insert_batch(keys, fresh);
+  GrowingBloomFilter& filter = *std::get<Growing>(body_);
+  std::size_t inserted = 0;
+  for (std::size_t done = 0; done < keys.size();) {
+    auto room = filter.make_room(max_memory);
+    if (!room) room = filter.make_room(0);
+    const std::size_t left = keys.size() - done;
+    const std::size_t some = room ? std::min<std::uint64_t>(left, *room) : left;
+    inserted += filter.insert_batch(keys.subspan(done, some), fresh.subspan(done, some));
+    done += some;
   }
+  memory_bytes_ = filter.memory_bytes();
+  return inserted;
+}
+
+void ServedFilter::replay(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                          std::uint64_t max_memory) {
+  insert_all(keys, fresh, max_memory);
+  inserted_ += keys.size();
+}
+
+void ServedFilter::replay_known(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                                std::uint64_t max_memory) {
+  contains(keys, fresh);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (!fresh[i]) inserted_ += insert_all(keys.subspan(i, 1), fresh.subspan(i, 1), max_memory);
 }
 
 AddProgress ServedFilter::add_growing(GrowingBloomFilter& filter, std::span<const Fingerprint> keys,
@@ -146,7 +166,7 @@ void ServedFilter::contains(std::span<const Fingerprint> keys, std::span<bool> f
   } else if (const auto* fixed = std::get_if<Fixed>(&body_)) {
     (*fixed)->contains_batch(keys, found);
   } else if (const auto* files = std::get_if<Mapped>(&body_);
-             files != nullptr && files->size() == 1) {
+             files != nullptr && files->size() == 1 && crowded_.empty()) {
     files->front().contains_batch(keys, found);
   } else {
     for (std::size_t i = 0; i < keys.size(); ++i)
@@ -159,7 +179,8 @@ bool ServedFilter::contains(Fingerprint key) const {
   if (const auto* fixed = std::get_if<Fixed>(&body_)) return (*fixed)->contains(key);
   if (const auto* chain = std::get_if<Cuckoo>(&body_)) return (*chain)->contains(key);
   return std::ranges::any_of(std::get<Mapped>(body_),
-                             [&](const MappedFilter& file) { return file.contains(key); });
+                             [&](const MappedFilter& file) { return file.contains(key); }) ||
+         (!crowded_.empty() && crowded_.contains(key));
 }
 
 CuckooChain::Added ServedFilter::add_copy(Fingerprint key, std::uint64_t max_memory, bool must) {
@@ -171,7 +192,9 @@ CuckooChain::Added ServedFilter::add_copy(Fingerprint key, std::uint64_t max_mem
 }
 
 bool ServedFilter::erase(Fingerprint key) {
-  if (!std::get<Cuckoo>(body_)->erase(key)) return false;
+  CuckooChain& chain = *std::get<Cuckoo>(body_);
+  if (!chain.erase(key)) return false;
+  memory_bytes_ = chain.memory_bytes();
   --inserted_;
   ++erased_;
   return true;

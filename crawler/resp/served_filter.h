@@ -54,9 +54,13 @@ class ServedFilter {
   // takes at most `max_memory` bytes.
   AddProgress add(std::span<const Fingerprint> keys, std::span<bool> fresh,
                   std::uint64_t max_memory);
-  // The same for keys that were new and acknowledged: neither memory nor a capacity keeps them out.
-  // Each is counted: those that are in the filter were added while it was saved.
-  void replay(std::span<const Fingerprint> keys, std::span<bool> fresh);
+  // The same for keys that were new and acknowledged: neither memory nor a capacity keeps them out,
+  // though it grows within `max_memory` if it can, as it did. Each is counted: those that are in
+  // the filter were added while it was saved.
+  void replay(std::span<const Fingerprint> keys, std::span<bool> fresh, std::uint64_t max_memory);
+  // The same for keys that were answered as known: those that are not are added and counted.
+  void replay_known(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                    std::uint64_t max_memory);
   void contains(std::span<const Fingerprint> keys, std::span<bool> found) const;
   bool contains(Fingerprint key) const;
   // Of a cuckoo filter in memory.
@@ -75,17 +79,22 @@ class ServedFilter {
     inserted_ = inserted;
     erased_ = erased;
   }
+  // Of a mapped cuckoo filter: what its files do not have.
+  void set_crowded(CuckooChain::Crowded crowded) { crowded_ = std::move(crowded); }
 
  private:
   AddProgress add_growing(GrowingBloomFilter& filter, std::span<const Fingerprint> keys,
                           std::span<bool> fresh, std::uint64_t max_memory);
   AddProgress add_fixed(BlockedBloomFilter& filter, std::span<const Fingerprint> keys,
                         std::span<bool> fresh);
+  std::size_t insert_all(std::span<const Fingerprint> keys, std::span<bool> fresh,
+                         std::uint64_t max_memory);
 
   std::uint64_t number_;
   FilterPlan plan_;
   KeyedHash hash_;
   Body body_;
+  CuckooChain::Crowded crowded_;
   std::uint64_t inserted_ = 0;
   std::uint64_t erased_ = 0;
   std::uint64_t memory_bytes_ = 0;

@@ -232,11 +232,14 @@ void Server::handle(Connection& connection, std::uint32_t events) {
     connection.dead = connection.dead || (events & (EPOLLHUP | EPOLLERR)) != 0;
     return;
   }
+  if (connection.has_unread()) return;
   switch (connection.read()) {
     case Connection::Read::kNothing:
       return;
     case Connection::Read::kEnd:
-      connection.dead = true;
+      // One that sends no more may still read: the replies that it waits for go out first.
+      connection.client().closing = true;
+      connection.dead = connection.unsent() == 0;
       return;
     case Connection::Read::kSome:
       break;
@@ -253,35 +256,57 @@ void Server::process(Connection& connection) {
     connection.dead = true;
   }
   account(connection);
+  limit_client_memory();
   // One frame of the log must not become too large.
   if (store_->log().waiting().bytes > kMuchToLog) static_cast<void>(store_->log().commit());
 }
 
 void Server::account(Connection& connection) {
-  constexpr std::size_t kLittle = 128 << 10;
-  const auto count = [&] {
-    counts_.buffer_bytes += connection.memory() - connection.accounted;
-    connection.accounted = connection.memory();
-  };
-  count();
-  if (counts_.buffer_bytes <= options_.client_memory || connection.memory() <= kLittle) return;
-  if (connection.unsent() > kLittle) {
+  counts_.buffer_bytes += connection.memory() - connection.accounted;
+  connection.accounted = connection.memory();
+}
+
+// While all clients take too much, the one that takes most is closed; first of those who have not
+// given the password.
+void Server::limit_client_memory() {
+  const std::size_t little = options_.client_memory / options_.max_clients;
+  while (counts_.buffer_bytes > options_.client_memory) {
+    const auto burden = [little](const auto& each) {
+      const Connection& connection = *each.second;
+      const bool much = connection.accounted > little;
+      return std::pair(much && !connection.client().authenticated, connection.accounted);
+    };
+    const auto largest = std::ranges::max_element(connections_, {}, burden);
+    if (largest == connections_.end() || largest->second->accounted <= little) return;
+    close_for_memory(*largest->second);
+  }
+}
+
+void Server::close_for_memory(Connection& connection) {
+  constexpr std::size_t kMuch = 128 << 10;
+  touch(connection);
+  const bool unread = connection.unsent() > kMuch;
+  if (!unread && !connection.client().closing) {
+    connection.refuse("OOM the memory for requests and replies of all clients is used up");
+    return account(connection);
+  }
+  if (unread) {
     options_.note(
         fmt::format("{} does not read its replies: its connection is closed, since the "
                     "memory for replies is used up",
                     connection.client().address));
-    connection.dead = true;
-  } else if (!connection.client().closing) {
-    connection.refuse("OOM the memory for requests and replies of all clients is used up");
-    count();
   }
+  connection.dead = true;
+  counts_.buffer_bytes -= std::exchange(connection.accounted, 0);
 }
 
 void Server::end_turn() {
   if (!touched_.empty()) make_durable();
-  for (Connection* connection : touched_) {
-    connection->touched = false;
+  // It may grow meanwhile, by clients that are closed for their memory.
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    Connection* const connection = touched_[i];
     if (!connection->dead) settle(*connection);
+    connection->touched = false;
     if (connection->dead) close(*connection);
   }
   touched_.clear();
@@ -330,6 +355,7 @@ void Server::settle(Connection& connection) {
     return;
   }
   account(connection);
+  limit_client_memory();
   if (connection.dead) return;
   if (client.closing && connection.unsent() == 0 && !connection.draining) {
     connection.drain();

@@ -87,6 +87,8 @@ class Server final : public ServerControl {
   void fail_turn(const std::string& why);
   void settle(Connection& connection);
   void account(Connection& connection);
+  void limit_client_memory();
+  void close_for_memory(Connection& connection);
   void close(Connection& connection);
   void end_drained();
 

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/process_memory.h"
 #include "crawler/resp/command_arguments.h"
 #include "crawler/resp/command_handlers.h"
@@ -14,16 +15,9 @@ namespace trawl::resp {
 
 namespace {
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return text;
-}
-
 void describe_command(CommandCall& call, const Command& command) {
   call.reply.array(6);
-  call.reply.bulk(lower(command.name));
+  call.reply.bulk(to_lower(command.name));
   call.reply.integer(std::int64_t{command.arity});
   const bool write = (command.flags & Command::kWrite) != 0;
   call.reply.array(1);
@@ -91,9 +85,9 @@ std::string chosen_sections(const std::string& text, const Request& request) {
     std::size_t end = text.find("\r\n\r\n", at);
     end = end == std::string::npos ? text.size() : end + 4;
     const std::string_view section = std::string_view(text).substr(at, end - at);
-    const std::string name = lower(section.substr(2, section.find('\r') - 2));
+    const std::string name = to_lower(section.substr(2, section.find('\r') - 2));
     for (std::size_t i = 1; i < request.size(); ++i) {
-      const std::string asked = lower(request[i]);
+      const std::string asked = to_lower(request[i]);
       if (asked != name && asked != "all" && asked != "everything" && asked != "default") continue;
       chosen += section;
       break;
@@ -120,7 +114,7 @@ void ServerCommands::command(CommandCall& call) {
   if (is_word(what, "LIST")) {
     call.reply.array(commands.size());
     for (const Command& command : commands)
-      call.reply.bulk(lower(command.name));
+      call.reply.bulk(to_lower(command.name));
     return;
   }
   call.reply.error(fmt::format(
@@ -145,10 +139,11 @@ void ServerCommands::config(CommandCall& call) {
       {"save", ""},
   }};
   std::vector<const std::pair<std::string_view, std::string>*> asked;
+  std::uint64_t work = 0;  // little: the patterns are cut
   for (const auto& setting : settings) {
     bool wanted = false;
     for (std::size_t i = 2; i < request.size(); ++i)
-      wanted = wanted || glob_match(lower(request[i].substr(0, 64)), setting.first);
+      wanted = wanted || glob_match(to_lower(request[i].substr(0, 64)), setting.first, work);
     if (wanted) asked.push_back(&setting);
   }
   call.reply.map(asked.size());

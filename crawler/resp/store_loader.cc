@@ -24,13 +24,33 @@ Result<SnapshotIndex> index_of(const std::string& path) {
   return read_snapshot_index(*file);
 }
 
+bool is_of_kind(FilterKind file, ServedKind served) {
+  switch (served) {
+    case ServedKind::kGrowing:
+      return file == FilterKind::kGrowing;
+    case ServedKind::kFixed:
+      return file == FilterKind::kBlocked;
+    case ServedKind::kCuckoo:
+      return file == FilterKind::kCuckoo;
+  }
+  return false;
+}
+
 // The memory that the filters of these files take when loaded.
-Result<std::uint64_t> memory_of(const std::vector<std::string>& paths) {
+Result<std::uint64_t> memory_of(const FilterPlan& plan, const std::vector<std::string>& paths) {
   std::uint64_t bytes = 0;
   for (const auto& path : paths) {
     const auto index = index_of(path);
     if (!index) return tl::unexpected(index.error());
-    for (const auto& section : index->header.sections)
+    const SnapshotHeader& header = index->header;
+    // With another key of the hash it would answer wrongly.
+    if (!is_of_kind(header.kind, plan.kind) || header.hash_key != plan.hash_key) {
+      return error(ErrorCode::kCorrupt,
+                   fmt::format("{} is not of the filter {}, as the CATALOG says: restore the file, "
+                               "or the directory",
+                               path, plan.name));
+    }
+    for (const auto& section : header.sections)
       bytes += section.words * sizeof(std::uint64_t);
   }
   return bytes;
@@ -42,7 +62,8 @@ Result<void> check_directory(const std::filesystem::path& directory) {
     std::filesystem::create_directory(directory, failure);
     if (failure)
       return tl::unexpected(system_error(failure.value(), "cannot create " + directory.string()));
-    if (auto synced = sync_directory((directory / "..").string()); !synced) return synced;
+    const auto parent = std::filesystem::canonical(directory, failure).parent_path();
+    if (auto synced = sync_directory(parent.string()); !synced) return synced;
   }
   if (!std::filesystem::is_directory(directory, failure))
     return error(ErrorCode::kInvalidArgument, directory.string() + " is not a directory");
@@ -84,7 +105,6 @@ Result<void> StoreLoader::read() {
     *catalog = Catalog{};
     if (auto written = write_catalog(directory, **catalog); !written) return written;
   }
-  remove_leftovers(**catalog);
   if (auto loaded = load_catalog(**catalog); !loaded) return loaded;
   const auto replayed = replay_log(directory, (*catalog)->first_segment, (*catalog)->sequence,
                                    [&](const LogRecord& record) { return replay(record); });
@@ -95,6 +115,8 @@ Result<void> StoreLoader::read() {
   store_.log_ =
       std::make_unique<FilterLog>(directory, replayed->next_segment, replayed->next_sequence);
   load_files();
+  // Only now: a CATALOG that somebody restored by mistake names files that are not there.
+  remove_leftovers(**catalog);
   store_.opening_.filters = store_.size();
   return {};
 }
@@ -111,13 +133,24 @@ Result<void> StoreLoader::load_entry(const Catalog::Entry& entry) {
   std::vector<std::string> paths;
   for (const std::uint64_t file : entry.files)
     paths.push_back(catalog_filter_path(store_.options_.directory, file).string());
-  const auto bytes = memory_of(paths);
+  const bool possible = !paths.empty() && !store_.by_number_.contains(entry.filter) &&
+                        store_.find(entry.plan.name) == nullptr &&
+                        (paths.size() == 1 || entry.plan.kind == ServedKind::kCuckoo);
+  if (!possible) {
+    return error(ErrorCode::kCorrupt,
+                 fmt::format("{}: the entry of the filter {} is impossible",
+                             (store_.options_.directory / "CATALOG").string(), entry.plan.name));
+  }
+  const auto bytes = memory_of(entry.plan, paths);
   if (!bytes) return tl::unexpected(bytes.error());
   auto body = load_body(entry, *bytes);
   if (!body) return tl::unexpected(body.error());
   auto filter = std::make_unique<ServedFilter>(entry.filter, entry.plan, std::move(*body));
   filter->set_counts(entry.inserted, entry.erased);
-  if (filter->is_mapped()) ++store_.opening_.read_in_place;
+  if (filter->is_mapped()) {
+    filter->set_crowded(entry.crowded);
+    ++store_.opening_.read_in_place;
+  }
   store_.own_[entry.filter] = {.saved = entry};
   store_.insert(std::move(filter));
   return {};
@@ -163,6 +196,11 @@ Result<void> StoreLoader::replay(const LogRecord& record) {
   if (record.kind == LogRecord::Kind::kCreate) {
     store_.next_filter_ = std::max(store_.next_filter_, record.filter + 1);
     if (known) return {};
+    if (store_.find(record.plan.name) != nullptr) {
+      return error(ErrorCode::kCorrupt,
+                   fmt::format("the log makes the filter {} a second time: restore the directory",
+                               record.plan.name));
+    }
     auto filter = ServedFilter::create(record.filter, record.plan, memory_left());
     if (!filter) {
       return error(filter.error().code,
@@ -191,13 +229,17 @@ Result<void> StoreLoader::replay_keys(ServedFilter& filter, const LogRecord& rec
                              filter.name(), filter.size_bytes()));
   }
   const std::uint64_t before = filter.memory_bytes();
-  // The keys were acknowledged: no limit may keep them out.
+  // The keys were acknowledged: no limit may keep them out. But within the limit filters grow as
+  // they did before, so that they do not take more memory after each start.
   constexpr std::uint64_t kAny = std::uint64_t{1} << 60;
+  const std::uint64_t allowed = store_.allowed(filter);
   if (filter.is_cuckoo()) {
     for (const Fingerprint key : record.keys) {
+      if (record.kind == LogRecord::Kind::kKnown && filter.contains(key)) continue;
       if (record.kind == LogRecord::Kind::kErase) {
         filter.erase(key);
-      } else if (filter.add_copy(key, kAny, true) != CuckooChain::Added::kAdded) {
+      } else if (filter.add_copy(key, allowed) != CuckooChain::Added::kAdded &&
+                 filter.add_copy(key, kAny, true) != CuckooChain::Added::kAdded) {
         return error(ErrorCode::kNoSpace, fmt::format("the filter {} has no room for keys of the "
                                                       "log: more memory is needed",
                                                       filter.name()));
@@ -208,7 +250,9 @@ Result<void> StoreLoader::replay_keys(ServedFilter& filter, const LogRecord& rec
       fresh_size_ = record.keys.size();
       fresh_ = std::make_unique<bool[]>(fresh_size_);
     }
-    filter.replay(record.keys, {fresh_.get(), record.keys.size()});
+    const std::span<bool> fresh(fresh_.get(), record.keys.size());
+    record.kind == LogRecord::Kind::kKnown ? filter.replay_known(record.keys, fresh, allowed)
+                                           : filter.replay(record.keys, fresh, allowed);
   }
   store_.own_[filter.number()].dirty = true;
   store_.account(before, filter);

@@ -306,7 +306,7 @@ MHD_Result HttpListenerImpl::take_body(OpenRequest& request, std::string_view da
           ? error_reply(413, fmt::format("the body has more than {} bytes: send less at a time",
                                          request.max_body))
           : error_reply(503, "too many large requests wait: ask again later");
-  body = {};
+  body = std::string();  // "= {}" would keep its memory
   bodies_ -= std::exchange(request.of_bodies, 0);
   return MHD_YES;
 }

@@ -177,7 +177,7 @@ Result<void> ExactKeysBuilder::finish() {
   });
   if (!written) return tl::unexpected(written.error());
   runs_.clear();
-  buffer_ = {};
+  buffer_ = std::vector<Fingerprint>();  // "= {}" would keep its memory
   output_.emplace(Output{std::move(temporary->name), std::move(temporary->file)});
   return output_->file.sync();
 }

@@ -126,6 +126,10 @@ class Server:
     def client(self, password=None):
         return Client(self.port, password)
 
+    def memory(self):
+        """Resident bytes."""
+        return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096
+
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()

@@ -136,6 +136,7 @@ class Cases:
         self.expect(sorted(client.scan_iter(match="key:9*")), sorted(n for n in names if n.startswith(b"key:9")),
                     "SCAN MATCH")
         self.expect(list(client.scan_iter(_type="MBbloomCF")), [], "SCAN TYPE")
+        self.expect(len(list(client.scan_iter(_type="mbbloom--"))), len(names), "SCAN TYPE in any case")
         self.expect(client.dbsize(), len(names), "DBSIZE")
         self.expect(client.exists("key:1", "key:1", "no"), 2, "EXISTS")
         self.expect(client.delete("key:1", "key:1", "no"), 1, "DEL")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """trawl serve and what a socket can bring: requests cut anywhere, RESP3, hostile lengths, slow and idle
 clients, HTTP, passwords, limits, commands switched off, wrong options."""
-import pathlib
+import re
 import resource
 import socket
 import subprocess
@@ -24,6 +24,11 @@ class Cases:
 
     def expect(self, got, expected, what):
         self.test.check(got == expected, what, f"got {got!r}\nexpected {expected!r}")
+
+    @staticmethod
+    def field(client, name):
+        """A number in INFO."""
+        return int(re.search(rf"^{name}:(\d+)", client.ask("INFO").decode(), re.M).group(1))
 
     def pipelines_cut_at_every_byte(self):
         stream = b"".join((encode("BF.RESERVE", "f", "0.001", "1000"), encode("BF.ADD", "f", "a"),
@@ -111,6 +116,8 @@ class Cases:
             (("BF.INSERT", "f", "NOCREATE", "ITEMS", "x"), "ERR not found"),
             (("BF.INFO", "f"), "ERR not found"),
             (("CF.RESERVE", "c", "1"), "ERR Capacity must be at least (BucketSize * 2)"),
+            (("CF.INSERT", "c", "CAPACITY", "3", "ITEMS", "x"), "ERR Capacity must be at least (BucketSize * 2)"),
+            (("CF.INSERTNX", "c", "CAPACITY", "-1", "ITEMS", "x"), "ERR Bad capacity"),
             (("CF.RESERVE", "c", "10", "EXPANSION", "1"), "ERR EXPANSION must be 2"),
             (("CF.RESERVE", "c", "10", "BUCKETSIZE", "0"), "ERR BUCKETSIZE: value must be in the range"),
             (("CF.DEL", "c", "x"), "ERR Not found"),
@@ -167,8 +174,13 @@ class Cases:
     def passwords(self):
         secret = self.directory / "secret"
         secret.write_text("open sesame\n")
+        secret.chmod(0o644)
+        with self.server("--password-file", secret) as server:
+            self.test.check("all users can read the password" in server.log.read_text(), "a file that all can read")
+        secret.write_bytes(b"open sesame\r\nanother line\n")
         secret.chmod(0o600)
         with self.server("--password-file", secret) as server, server.client() as client:
+            self.test.check("password" not in server.log.read_text(), "a file of its owner")
             for words in (("PING",), ("BF.ADD", "f", "x"), ("NOPE",), ("SHUTDOWN",), ("CLIENT", "ID")):
                 self.expect(client.error(*words), "NOAUTH Authentication required.", f"{words} without the password")
             self.test.check(client.error("HELLO", 3).startswith("NOAUTH HELLO must be called"), "HELLO without it")
@@ -230,12 +242,35 @@ class Cases:
                 except BlockingIOError:
                     break
             self.expect(quick.ask("BF.EXISTS", "f", 5), 1, "others are served")
-            memory = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
+            memory = server.memory()
             self.test.check(memory < 200 << 20, f"{memory >> 20} MiB with a client that does not read")
             slow.socket.setblocking(True)
             slow.socket.settimeout(30)
             self.expect(len(slow.reply()), 101, "it gets its replies when it reads")
             slow.socket.close()
+            with server.client() as idle:
+                idle.ask("BF.MEXISTS", "f", *range(500_000))
+                used = self.field(quick, "used_memory_clients")
+                self.test.check(used < 1 << 20, f"{used} bytes for an idle client after 500,000 arguments")
+            self.patterns_take_no_longer(server, quick)
+            # One that sends no more gets the replies that it waits for.
+            with server.client() as half:
+                half.send(encode("KEYS", "*") * 100)
+                half.socket.shutdown(socket.SHUT_WR)
+                self.expect([len(half.reply()) for _ in range(100)], [101] * 100, "replies after a half-close")
+                self.test.check(half.at_end(), "and the end")
+            # One that sends faster than it is answered: what it sends is not collected.
+            with server.client() as eager:
+                eager.socket.setblocking(False)
+                for _ in range(200):
+                    for call in (lambda: eager.socket.send(b"KEYS *\r\n" * 10_000), eager._more):
+                        try:
+                            call()
+                        except BlockingIOError:
+                            pass
+                    eager.buffer = b""
+                used = self.field(quick, "used_memory_clients")
+                self.test.check(used < 4 << 20, f"{used} bytes for requests that wait")
             # Many that say much will come, and send half of it.
             half = b"*2\r\n$4\r\nECHO\r\n$1000000\r\n" + b"x" * 700_000
             clients = [server.client() for _ in range(150)]
@@ -257,6 +292,19 @@ class Cases:
             for client in clients:
                 client.socket.close()
 
+    def patterns_take_no_longer(self, server, client):
+        """Whatever a pattern is, others wait at most about a second."""
+        slow = "*[" + "b" * 4000 + "]"
+        self.test.check(client.error("KEYS", slow).startswith("ERR the pattern takes too long"), "KEYS")
+        self.test.check(client.error("KEYS", "x" * 5000).startswith("ERR a pattern has at most"), "a long pattern")
+        self.test.check(client.error("SCAN", 0, "MATCH", "x" * 5000).startswith("ERR a pattern has"), "SCAN MATCH")
+        cursor, rounds = b"0", 0
+        while rounds == 0 or cursor != b"0":
+            cursor, names = client.ask("SCAN", cursor, "MATCH", slow, "COUNT", 1000)
+            self.expect(names, [], "SCAN with that pattern")
+            rounds += 1
+        self.test.check(rounds > 1, "SCAN goes on later")
+
     def many_clients(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 10_100
@@ -264,17 +312,31 @@ class Cases:
             print(f"  left out: 10,000 idle connections, since {hard} files may be open")
         else:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            with self.server() as server:
+            with self.server("--max-memory", "64MiB") as server:
                 idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(10_000)]
                 with server.client() as client:
                     self.expect(client.ask("BF.ADD", "f", "x"), 1, "an add with 10,000 idle connections")
                     self.test.check(b"connected_clients:10001" in client.ask("INFO", "clients"), "INFO")
-                    memory = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
+                    memory = server.memory()
                     self.test.check(memory < 100 << 20, f"{memory >> 20} MiB for 10,000 idle connections")
-                idle[5000].sendall(b"PING\r\n")
+                    for each in idle:
+                        each.sendall(b"*")
+                    self.expect(client.ask("BF.EXISTS", "f", "x"), 1, "others are served")
+                    memory = server.memory()
+                    self.test.check(memory < 100 << 20, f"{memory >> 20} MiB for 10,000 begun requests")
+                idle[5000].sendall(b"1\r\n$4\r\nPING\r\n")
                 self.expect(idle[5000].recv(100), b"+PONG\r\n", "an idle one wakes up")
+                for each in idle[:2000]:
+                    try:
+                        each.sendall(b"2\r\n$4\r\nECHO\r\n$70000\r\n" + b"x" * 60_000)
+                    except OSError:
+                        pass
+                with server.client() as client:
+                    used = self.field(client, "used_memory_clients")
+                    self.test.check(16 << 20 < used <= 64 << 20, f"{used} bytes for 2,000 requests of 60 kB")
                 for each in idle:
                     each.close()
+            self.strangers()
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         with self.server("--max-clients", 3) as server:
             clients = [server.client() for _ in range(3)]
@@ -298,6 +360,29 @@ class Cases:
             client.ask("BF.ADD", "a", "x")
             client.ask("CF.ADD", "b", "x")
             self.test.check("2 filters, as many as allowed" in client.error("BF.ADD", "c", "x"), "a third filter")
+
+    def strangers(self):
+        """What clients without the password send does not close those who have given it."""
+        secret = self.directory / "secret"
+        secret.write_text("open sesame\n")
+        with self.server("--max-memory", "64MiB", "--password-file", secret) as server, \
+                server.client("open sesame") as client:
+            client.ask("BF.RESERVE", "f", "0.001", "1000")
+            words = encode("BF.MADD", "f", *range(100_000))
+            client.send(words[:-10])
+            strangers = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(1500)]
+            for each in strangers:
+                try:
+                    each.sendall(b"x" * 60_000)
+                except OSError:
+                    pass
+            with server.client("open sesame") as other:
+                used = self.field(other, "used_memory_clients")
+                self.test.check(32 << 20 < used <= 64 << 20, f"{used} bytes of 1,500 strangers")
+            client.send(words[-10:])
+            self.expect(len(client.reply()), 100_000, "a large request is answered")
+            for each in strangers:
+                each.close()
 
     def wrong_options(self):
         empty = self.directory / "empty"
@@ -342,7 +427,7 @@ class Cases:
 
 
 def run(test, directory, options):
-    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete"))
+    t.run_cases(test, Cases(test, directory, options), ("server", "expect", "complete", "field", "patterns_take_no_longer", "strangers"))
 
 
 if __name__ == "__main__":

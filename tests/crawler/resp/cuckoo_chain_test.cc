@@ -98,6 +98,45 @@ TEST(CuckooChain, MemoryIsALimit) {
   EXPECT_FALSE(CuckooChain::create({.capacity = 1'000'000}, 1000));
 }
 
+// Copies of a few keys can take all slots of another one, though the filter is far from full.
+TEST(CuckooChain, AKeyWhoseSlotsOthersTookIsThere) {
+  std::uint64_t without_slot = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    auto chain = chain_of({.capacity = 10, .hash = KeyedHash::from_seed(seed)});
+    for (std::uint64_t i = 0; i < 60; ++i)
+      ASSERT_EQ(chain.add(nth_key(i % 6), kMuch), CuckooChain::Added::kAdded);
+    for (std::uint64_t key = 10; key < 16; ++key) {
+      const bool known = chain.contains(nth_key(key));
+      ASSERT_EQ(chain.add(nth_key(key), kMuch), CuckooChain::Added::kAdded);
+      ASSERT_TRUE(chain.contains(nth_key(key)));
+      ASSERT_GE(chain.count(nth_key(key)), 1u);
+      without_slot += chain.crowded().contains(nth_key(key)) && !known ? 1 : 0;
+    }
+  }
+  EXPECT_GT(without_slot, 10u) << "the test tests nothing";
+}
+
+TEST(CuckooChain, CopiesWithoutASlotTakeMemory) {
+  auto chain = chain_of({.capacity = 10'000, .hash = KeyedHash::from_seed(1)});
+  const std::uint64_t empty = chain.memory_bytes();
+  const std::uint64_t most = empty + 1000;
+  std::uint64_t refused = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    for (int copy = 0; copy < 10; ++copy) {
+      const auto added = chain.add(nth_key(i), most);
+      refused += added == CuckooChain::Added::kNoMemory ? 1 : 0;
+    }
+  }
+  EXPECT_GT(chain.crowded().size(), 1u);
+  EXPECT_GT(chain.memory_bytes(), empty);
+  EXPECT_LE(chain.memory_bytes(), most);
+  EXPECT_GT(refused, 50u);
+  for (const auto& [key, copies] : CuckooChain::Crowded(chain.crowded()))
+    for (std::uint64_t i = 0; i < copies; ++i)
+      ASSERT_TRUE(chain.erase(key));
+  EXPECT_EQ(chain.memory_bytes(), empty);
+}
+
 // Against a map, with keys few enough that none is a false positive of another.
 TEST(CuckooChain, AnswersAsAMapDoesAndComesBackFromFiles) {
   const CuckooOptions options{

@@ -65,6 +65,103 @@ class FilterStoreTest : public testing::Test {
   std::unique_ptr<FilterStore> store_;
 };
 
+// With little memory the layers of a filter are smaller than in a replay. A key that was a false
+// positive, and so was answered as known, must be known afterwards, too.
+TEST_F(FilterStoreTest, WhatWasAnsweredAsKnownIsKnownAfterAReplay) {
+  open(150'000);
+  auto& filter =
+      **store_->create({.name = "f", .kind = ServedKind::kGrowing, .capacity = 100, .rate = 0.05});
+  std::vector<Fingerprint> answered;
+  std::vector<Fingerprint> keys(1000);
+  std::array<bool, 1000> fresh{};
+  for (std::uint64_t next = 0; next < 2'000'000; next += keys.size()) {
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      keys[i] = nth_key(next + i);
+    const auto progress = store_->add(filter, keys, fresh);
+    answered.insert(answered.end(), keys.begin(),
+                    keys.begin() + static_cast<std::ptrdiff_t>(progress.done));
+    if (progress.stop != Stop::kNone) break;
+  }
+  const std::uint64_t added = filter.inserted();
+  ASSERT_GT(answered.size(), added + 1000) << "there were false positives";
+  const std::uint64_t memory = store_->memory_bytes();
+  commit();
+  open(150'000);
+  EXPECT_EQ(store_->memory_bytes(), memory) << "it has grown as before";
+  open();
+  const ServedFilter& again = *store_->find("f");
+  std::uint64_t lost = 0;
+  for (const Fingerprint key : answered)
+    lost += again.contains(key) ? 0 : 1;
+  EXPECT_EQ(lost, 0u);
+  EXPECT_GE(again.inserted(), added);
+}
+
+TEST_F(FilterStoreTest, CopiesWithoutASlotAreThereWhenFilesAreReadInPlace) {
+  open();
+  auto& cuckoo = create("c", ServedKind::kCuckoo, 10);
+  for (std::uint64_t i = 0; i < 60; ++i)
+    ASSERT_EQ(store_->add_copy(cuckoo, nth_key(i % 6)), CuckooChain::Added::kAdded);
+  for (std::uint64_t i = 10; i < 20; ++i)
+    ASSERT_EQ(store_->add_copy(cuckoo, nth_key(i)), CuckooChain::Added::kAdded);
+  ASSERT_FALSE(cuckoo.cuckoo()->crowded().empty());
+  checkpoint();
+  open(1);
+  const ServedFilter& mapped = *store_->find("c");
+  ASSERT_TRUE(mapped.is_mapped());
+  for (std::uint64_t i = 10; i < 20; ++i)
+    EXPECT_TRUE(mapped.contains(nth_key(i)));
+}
+
+// Files that somebody swapped answer with another key of the hash, or are of another kind.
+TEST_F(FilterStoreTest, AFileOfAnotherFilterIsRefused) {
+  open();
+  add(create("a", ServedKind::kGrowing), 0, 10);
+  add(create("b", ServedKind::kGrowing), 0, 10);
+  add(create("c", ServedKind::kFixed), 0, 10);
+  checkpoint();
+  store_.reset();
+  const auto directory = directory_.path() / "filters";
+  const auto swap = [&](std::uint64_t one, std::uint64_t other) {
+    const auto aside = directory / "aside";
+    std::filesystem::rename(catalog_filter_path(directory, one), aside);
+    std::filesystem::rename(catalog_filter_path(directory, other),
+                            catalog_filter_path(directory, one));
+    std::filesystem::rename(aside, catalog_filter_path(directory, other));
+  };
+  for (const std::uint64_t other : {2, 3}) {
+    swap(1, other);
+    for (const std::uint64_t memory : {std::uint64_t{1}, std::uint64_t{1} << 30}) {
+      const auto opened = FilterStore::open({.directory = directory, .max_memory = memory});
+      ASSERT_FALSE(opened);
+      EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+      EXPECT_NE(opened.error().message.find("filter-000001.ckpt is not of the filter a"),
+                std::string::npos)
+          << opened.error().message;
+    }
+    swap(1, other);
+  }
+  open();
+  EXPECT_EQ(store_->size(), 3u);
+}
+
+TEST_F(FilterStoreTest, ACatalogWithoutItsFilesRemovesNone) {
+  open();
+  add(create("a", ServedKind::kGrowing), 0, 10);
+  checkpoint();
+  const auto directory = directory_.path() / "filters";
+  const auto old = read_file((directory / "CATALOG").string(), 1 << 20).value();
+  add(*store_->find("a"), 10, 10);
+  checkpoint();
+  store_.reset();
+  const auto newer = read_file((directory / "CATALOG").string(), 1 << 20).value();
+  ASSERT_TRUE(replace_file((directory / "CATALOG").string(), old));
+  ASSERT_FALSE(FilterStore::open({.directory = directory}));
+  ASSERT_TRUE(replace_file((directory / "CATALOG").string(), newer));
+  open();
+  EXPECT_EQ(store_->find("a")->inserted(), 20u);
+}
+
 TEST_F(FilterStoreTest, WhatIsInTheLogComesBack) {
   open();
   auto& growing = create("growing", ServedKind::kGrowing, 100);

@@ -499,6 +499,13 @@ TEST_F(CInterface, OptionsOutOfRangeAreNamed) {
   wrong.delay_ms = -5;
   EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_INVALID_ARGUMENT);
   EXPECT_TRUE(failed_.mentions("delay")) << failed_.message();
+  for (const std::uint64_t bytes : {std::uint64_t{0}, (std::uint64_t{1} << 50) + 1, UINT64_MAX}) {
+    wrong = options();
+    wrong.max_memory = bytes;
+    EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_INVALID_ARGUMENT);
+    EXPECT_TRUE(failed_.mentions("max_memory must be from 67108864 to 1125899906842624"))
+        << failed_.message();
+  }
   wrong = options();
   wrong.mode = 7;
   EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_INVALID_ARGUMENT);
@@ -512,6 +519,12 @@ TEST_F(CInterface, OptionsOutOfRangeAreNamed) {
   wrong = options();
   wrong.mode = TRAWL_RESUME;
   EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_NOT_FOUND);
+}
+
+TEST_F(CInterface, MoreMemoryThanTheMachineHasMayBeAllowed) {
+  trawl_frontier_options most = options();
+  most.max_memory = std::uint64_t{1} << 50;
+  EXPECT_EQ(trawl_frontier_open(&most, &frontier_, failed_.out()), TRAWL_OK) << failed_.message();
 }
 
 TEST_F(CInterface, AFrontierInMemory) {

@@ -311,16 +311,6 @@ def test_children_of_a_busy_process_can_end(state):
         process.kill()
 
 
-def test_a_subclass_may_leave_out_its_bases_init(state):
-    class Mine(trawl.Frontier):
-        def __init__(self, directory):  # pylint: disable=super-init-not-called
-            pass
-
-    with Mine(state) as frontier:
-        assert not frontier.closed
-    assert frontier.closed
-
-
 def test_in_memory():
     with trawl.Frontier(None, delay=0) as frontier:
         frontier.offer(["https://a.example/"])

@@ -77,11 +77,13 @@ class Frontier:
             if leases or self._frontier.progress() != "running":
                 return leases
             due = self._frontier.next_due()
+            # Not asyncio.wait_for(): before 3.12 it loses a cancellation that comes with the wake-up.
+            timer = self._loop.call_later(
+                _LONGEST_WAIT if due is None else min(due, _LONGEST_WAIT), self._wake.set)
             try:
-                await asyncio.wait_for(self._wake.wait(),
-                                       _LONGEST_WAIT if due is None else min(due, _LONGEST_WAIT))
-            except asyncio.TimeoutError:
-                pass
+                await self._wake.wait()
+            finally:
+                timer.cancel()
 
     async def leases(self, concurrency=64):
         """Leases until the end; at most `concurrency` are open at the same time.

@@ -48,6 +48,11 @@ stage() {
 # ctest's own closing lines.
 closing_lines() { sed -n '/% tests passed/,$p' "$logs/$1-test.log"; }
 
+# What tests of a preset said when they failed, for those who see only the end of all this.
+failures() {
+  grep -E -A 8 ': Failure$|^FAILED:|^E  |runtime error:|(ERROR|WARNING): [A-Za-z]+Sanitizer' "$logs/$1-test.log" | head -n 80 || true
+}
+
 # suite PRESET [WRAPPER...]: configures, builds and tests a preset.
 suite() {
   local preset=$1
@@ -88,6 +93,7 @@ for preset in "${suites[@]}"; do
   if [[ -f $logs/$preset-test.log ]]; then
     echo "== $preset: ctest says"
     closing_lines "$preset"
+    if [[ " ${failed[*]-} " == *" $preset test "* ]]; then failures "$preset"; fi
   fi
 done
 echo

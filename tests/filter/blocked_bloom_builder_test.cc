@@ -290,7 +290,7 @@ TEST(BuilderPlan, RangesCoverTheFilterWithinTheMemory) {
   SCOPED_TRACE(kSeed);
   std::mt19937_64 random(kSeed);
   int made = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 5'000; ++i) {
     const std::uint64_t blocks = 1 + (random() >> (10 + random() % 54));
     const std::uint64_t memory = kMiB + (random() >> (random() % 64));
     const auto plan = plan_build(blocks, memory);
@@ -312,7 +312,7 @@ TEST(BuilderPlan, RangesCoverTheFilterWithinTheMemory) {
     ASSERT_GE(plan->spool_buffer_bytes, kMinSpoolBuffer);
     ASSERT_LE(plan->chunks_per_range * kBlocksPerChunk, std::uint64_t{1} << 32);
   }
-  EXPECT_GT(made, 2000);
+  EXPECT_GT(made, 500);
 }
 
 // The sizes that the header promises.

@@ -172,9 +172,11 @@ struct Measured {
   }
 };
 
-// ThreadSanitizer takes its time, and the test starts no thread.
+// Sanitizers take their time, and the test starts no thread.
 #ifdef __SANITIZE_THREAD__
 const std::vector<double> kBudgets = {1e-2};
+#elif defined(__SANITIZE_ADDRESS__)
+const std::vector<double> kBudgets = {1e-2, 1e-4};
 #else
 const std::vector<double> kBudgets = {1e-2, 1e-3, 1e-4};
 #endif

@@ -97,7 +97,7 @@ TEST_F(SnapshotPaceTest, AWriteCanBeGivenUp) {
 TEST_F(SnapshotPaceTest, KeysMayComeMeanwhile) {
   std::atomic<bool> hurry{false};
   auto written = begin_slowly({.bytes_per_second = 1, .hurry = &hurry});
-  for (std::uint64_t n = kKeys; n < 4 * kKeys; ++n)  // the filter grows
+  for (std::uint64_t n = kKeys; n < 2 * kKeys; ++n)  // the filter grows
     filter_.insert(test::nth_key(n));
   hurry.store(true);
   ASSERT_TRUE(written.get());

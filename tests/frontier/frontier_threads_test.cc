@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kThreads = 8;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t kUrlsOfAll = 4'000;
-constexpr std::uint64_t kDroppedHosts = 40;
+constexpr std::uint64_t kDroppedHosts = 20;
 #else
 constexpr std::uint64_t kUrlsOfAll = 20'000;
 constexpr std::uint64_t kDroppedHosts = 150;

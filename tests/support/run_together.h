@@ -11,6 +11,8 @@ namespace trawl::test {
 // By how much less a test does where ThreadSanitizer slows it down.
 #ifdef __SANITIZE_THREAD__
 inline constexpr int kSlowdown = 16;
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr int kSlowdown = 4;
 #else
 inline constexpr int kSlowdown = 1;
 #endif

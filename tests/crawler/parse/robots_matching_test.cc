@@ -177,7 +177,7 @@ TEST(RobotsMatching, NoFileMakesAVerdictSlow) {
 
 TEST(RobotsMatching, HostileFilesGetTheirVerdicts) {
   std::size_t matched = 0;
-  for (const HostileRobots& file : hostile_robots(4u << 10)) {
+  for (const HostileRobots& file : hostile_robots(2u << 10)) {
     SCOPED_TRACE(file.name);
     std::vector<ReferenceRule> rules;
     const RobotsFile parsed(file.text, {});

@@ -62,6 +62,28 @@ class CBadInput : public testing::Test {
   trawl_error* error_ = nullptr;
 };
 
+// A program compiled with this header has these sizes, and its ..._init() calls write as much in
+// every later library: the header of a struct that grows names another function for it.
+static_assert(sizeof(trawl_frontier_options) == 256);
+static_assert(sizeof(trawl_request) == 136);
+static_assert(sizeof(trawl_lease) == 104);
+static_assert(sizeof(trawl_outcome) == 128);
+static_assert(sizeof(trawl_verdict) == 32);
+static_assert(sizeof(trawl_turn) == 48);
+static_assert(sizeof(trawl_host_settings) == 64);
+static_assert(sizeof(trawl_host) == 80);
+static_assert(sizeof(trawl_retry) == 72);
+static_assert(sizeof(trawl_url_state) == 80);
+static_assert(sizeof(trawl_progress) == 24);
+static_assert(sizeof(trawl_stats) == 208);
+static_assert(sizeof(trawl_filter_options) == 56);
+static_assert(sizeof(trawl_filter_stats) == 80);
+static_assert(sizeof(trawl_filter_size) == 48);
+static_assert(sizeof(trawl_link_options) == 56);
+static_assert(sizeof(trawl_link) == 96);
+static_assert(sizeof(trawl_page) == 120);
+static_assert(sizeof(trawl_sitemap_entry) == 56);
+
 TEST_F(CBadInput, CountsThatNoArrayHas) {
   const trawl_str url = bytes("https://a.example/");
   trawl_request request;

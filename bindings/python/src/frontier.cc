@@ -681,6 +681,8 @@ Ref dict_of(const HostInfo& host) {
   const HostSettings& settings = host.settings;
   if (settings.delay)
     put(dict.get(), "delay", std::chrono::duration<double>(*settings.delay).count());
+  if (settings.exact_delay)
+    put(dict.get(), "exact_delay", Ref(PyBool_FromLong(*settings.exact_delay ? 1 : 0)));
   if (settings.leases) put(dict.get(), "leases", std::uint64_t{*settings.leases});
   if (settings.limit && *settings.limit != HostSettings::kNoLimit)
     put(dict.get(), "limit", *settings.limit);
@@ -715,6 +717,49 @@ PyObject* hosts(PyObject* self, PyObject* args, PyObject* kwargs) {
     Ref list(checked(PyList_New(0)));
     for (const HostInfo& one :
          without_gil(*opened, [&](Frontier& frontier) { return frontier.hosts(from, most); })) {
+      checked(PyList_Append(list.get(), dict_of(one).get()));
+    }
+    return list.release();
+  });
+}
+
+Ref dict_of(const SetAsideUrl& url) {
+  Ref dict(checked(PyDict_New()));
+  const bool held = url.state == SetAsideState::kHeld;
+  put(dict.get(), "state", str_of(held ? "held" : "failed"));
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"url", &url.url}, {"host", &url.host}, {"reason", &url.reason}, {"parent", &url.parent}};
+  for (const auto& [name, text] : texts)
+    put(dict.get(), name, str_of(*text));
+  put(dict.get(), "status", static_cast<std::uint64_t>(std::max(url.status, 0)));
+  put(dict.get(), "rules", url.rules);
+  put(dict.get(), "since", unix_seconds(url.since));
+  put(dict.get(), "was_queued", Ref(PyBool_FromLong(url.was_queued ? 1 : 0)));
+  put(dict.get(), "priority", Ref(PyLong_FromLong(url.priority)));
+  put(dict.get(), "depth", std::uint64_t{url.depth});
+  put(dict.get(), "redirects", std::uint64_t{url.redirects});
+  put(dict.get(), "note", bytes_of(url.note));
+  put(dict.get(), "position", bytes_of(url.position));
+  return dict;
+}
+
+PyObject* set_aside(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* after = nullptr;
+    PyObject* limit = nullptr;
+    const char* names[] = {"after", "limit", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", const_cast<char**>(names), &after,
+                                    &limit) == 0) {
+      throw PythonError();
+    }
+    const auto opened = opened_of<FrontierObject>(self);
+    const std::string_view from = text_or_empty(after, "after");
+    const std::size_t most =
+        limit == nullptr ? 1000 : static_cast<std::size_t>(unsigned_of(limit, "limit", 1'000'000));
+    if (most == 0) raise(PyExc_ValueError, "limit must be at least 1");
+    Ref list(checked(PyList_New(0)));
+    for (const SetAsideUrl& one :
+         without_gil(*opened, [&](Frontier& frontier) { return frontier.set_aside(from, most); })) {
       checked(PyList_Append(list.get(), dict_of(one).get()));
     }
     return list.release();
@@ -875,6 +920,8 @@ PyMethodDef frontier_methods[] = {
     {"host", host, METH_O, "host($self, host, /)\n--\n\nThe state of a host, a dict."},
     {"hosts", method(hosts), kWithKeywords,
      "hosts($self, after=None, limit=1000)\n--\n\nPages through the hosts."},
+    {"set_aside", method(set_aside), kWithKeywords,
+     "set_aside($self, after=None, limit=1000)\n--\n\nPages through the URLs set aside."},
     {"set_host", method(set_host), kWithKeywords,
      "set_host($self, host, *, delay=..., exact_delay=..., leases=..., limit=..., "
      "blocked_until=..., parked=...)\n--\n\nChanges the settings of a host."},

@@ -315,6 +315,10 @@ class Frontier:
         """Changes the settings that are given. `limit` and `blocked_until` None: none any more."""
     def drop_host(self, host: Text, /) -> int:
         """Deletes a host's queue; its URLs stay seen. Returns how many it had."""
+    def set_aside(
+        self, after: Optional[Text] = None, limit: int = 1000
+    ) -> "List[dict[str, Any]]":
+        """At most `limit` URLs held or failed that follow `after`, a `position` of the previous call."""
     def retry(
         self,
         *,

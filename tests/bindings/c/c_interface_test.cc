@@ -416,6 +416,18 @@ TEST_F(CInterface, TurnsOfPacedHosts) {
   EXPECT_EQ(trawl_frontier_sent(frontier_, &turn, 0, view(""), failed_.out()), TRAWL_OK);
   turn.when = TRAWL_START_LATER;
   EXPECT_EQ(trawl_frontier_sent(frontier_, &turn, 0, view(""), nullptr), TRAWL_INVALID_ARGUMENT);
+  // Its host was asked just now, so that a request for another page must wait; another need not.
+  for (const auto& [host, when] :
+       {std::pair("a.example", TRAWL_START_LATER), std::pair("b.example", TRAWL_START_NOW)}) {
+    ASSERT_EQ(trawl_frontier_start_elsewhere(frontier_, view(host), view("192.0.2.1"), &turn,
+                                             failed_.out()),
+              TRAWL_OK)
+        << failed_.message();
+    EXPECT_EQ(turn.when == TRAWL_START_NOW, when == TRAWL_START_NOW) << host;
+  }
+  EXPECT_EQ(
+      trawl_frontier_start_elsewhere(frontier_, view("b.example"), view(""), nullptr, nullptr),
+      TRAWL_INVALID_ARGUMENT);
 }
 
 TEST_F(CInterface, StructsOfOlderAndNewerPrograms) {

@@ -46,9 +46,10 @@ Result<void> check_options(const EmbeddedOptions& options) {
     return invalid(fmt::format("limits.max_open_leases must be at least store.shards ({}), not {}",
                                options.store.shards, options.limits.max_open_leases));
   }
-  if (options.store.max_memory < kMinFrontierMemory) {
-    return invalid(fmt::format("store.max_memory must be at least {} bytes, not {}",
-                               kMinFrontierMemory, options.store.max_memory));
+  if (options.store.max_memory < kMinFrontierMemory ||
+      options.store.max_memory > kMaxFrontierMemory) {
+    return invalid(fmt::format("store.max_memory must be from {} to {} bytes, not {}",
+                               kMinFrontierMemory, kMaxFrontierMemory, options.store.max_memory));
   }
   const auto size =
       blocked_bloom_size(options.seen.expected_urls, options.seen.false_positive_rate);

@@ -55,6 +55,28 @@ Checked offer(trawl_frontier& handle, std::span<const UrlRequest> requests, std:
   return {};
 }
 
+Checked write_turn(const Result<StartTurn>& answer, trawl_turn* turn) {
+  if (!answer) return failure(answer.error());
+  trawl_turn out;
+  trawl_turn_init(&out);
+  switch (answer->when) {
+    case StartTurn::When::kNow:
+      out.when = TRAWL_START_NOW;
+      break;
+    case StartTurn::When::kSoon:
+      out.when = TRAWL_START_SOON;
+      break;
+    case StartTurn::When::kLater:
+      out.when = TRAWL_START_LATER;
+      break;
+  }
+  out.wait_ms = ms_until(answer->at);
+  out.internal[0] = answer->host;
+  out.internal[1] = answer->domain;
+  out.internal[2] = answer->address;
+  return write_struct(turn, out, "turn");
+}
+
 }  // namespace
 
 void trawl_request_init(trawl_request* request) {
@@ -234,27 +256,21 @@ trawl_status trawl_frontier_start(trawl_frontier* frontier, uint64_t lease, traw
   return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
     const auto to = view_of(address, "address");
     if (!to) return tl::unexpected(to.error());
-    trawl_turn out;
-    trawl_turn_init(&out);
     if (auto fits = require_struct(turn, "turn"); !fits) return fits;
-    const auto answer = opened.start(lease, *to);
-    if (!answer) return failure(answer.error());
-    switch (answer->when) {
-      case StartTurn::When::kNow:
-        out.when = TRAWL_START_NOW;
-        break;
-      case StartTurn::When::kSoon:
-        out.when = TRAWL_START_SOON;
-        break;
-      case StartTurn::When::kLater:
-        out.when = TRAWL_START_LATER;
-        break;
-    }
-    out.wait_ms = ms_until(answer->at);
-    out.internal[0] = answer->host;
-    out.internal[1] = answer->domain;
-    out.internal[2] = answer->address;
-    return write_struct(turn, out, "turn");
+    return write_turn(opened.start(lease, *to), turn);
+  });
+}
+
+trawl_status trawl_frontier_start_elsewhere(trawl_frontier* frontier, trawl_str host,
+                                            trawl_str address, trawl_turn* turn,
+                                            trawl_error** error) {
+  return with_frontier(frontier, error, [&](Frontier& opened) -> Checked {
+    const auto name = view_of(host, "host");
+    if (!name) return tl::unexpected(name.error());
+    const auto to = view_of(address, "address");
+    if (!to) return tl::unexpected(to.error());
+    if (auto fits = require_struct(turn, "turn"); !fits) return fits;
+    return write_turn(opened.start_elsewhere(*name, *to), turn);
   });
 }
 

@@ -42,8 +42,9 @@ constexpr std::size_t mark_place(Fingerprint key) noexcept {
 
 template <class T>
 WaitingDepths::Pages<T>::Pages(std::size_t n) : size_(n) {
-  void* memory =
-      ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // MAP_NORESERVE: the table may be larger than the machine's memory; what is used, takes some.
+  void* memory = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<T*>(memory);
 }

@@ -10,6 +10,9 @@ namespace {
 // work on.
 constexpr std::uint64_t kFixed = 16u << 20;
 
+// For more waiting URLs than a disk has room for; the table's addresses are taken at once.
+constexpr std::uint64_t kMostDepths = std::uint64_t{16} << 30;
+
 }  // namespace
 
 MemoryPlan MemoryPlan::of(std::uint64_t max_memory) {
@@ -19,7 +22,7 @@ MemoryPlan MemoryPlan::of(std::uint64_t max_memory) {
           .heads = 16 * percent,
           .commits = 10 * percent,
           .ledger_cache = 6 * percent,
-          .depths = 6 * percent};
+          .depths = std::min(6 * percent, kMostDepths)};
 }
 
 }  // namespace trawl

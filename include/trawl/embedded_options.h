@@ -61,12 +61,12 @@ struct SeenOptions {
 
 // The store, a RocksDB database. Most users leave these alone.
 struct StorageOptions {
-  // Bytes for queues, caches and buffers of the store; at least kMinFrontierMemory. Not included:
-  // the filter; the program's code (some 14 MiB); hosts with waiting URLs, which all stay in
-  // memory, at about 200 bytes each and 300 more with domain_delay or ip_delay; open leases
-  // (max_open_leases), at about 230 bytes each plus the URL's record; and freed memory that the C
-  // library's malloc keeps, which with glibc is a lot by default: see docs/frontier.md. stats()
-  // reports the memory in use.
+  // Bytes for queues, caches and buffers of the store; from kMinFrontierMemory to
+  // kMaxFrontierMemory. Not included: the filter; the program's code (some 14 MiB); hosts with
+  // waiting URLs, which all stay in memory, at about 200 bytes each and 300 more with domain_delay
+  // or ip_delay; open leases (max_open_leases), at about 230 bytes each plus the URL's record; and
+  // freed memory that the C library's malloc keeps, which with glibc is a lot by default: see
+  // docs/frontier.md. stats() reports the memory in use.
   std::uint64_t max_memory = 256u << 20;
   Durability durability = Durability::kAsync;
   // The number of URLs set aside that are kept, some 150 bytes each; held links (UrlRequest::hold)
@@ -81,6 +81,7 @@ struct StorageOptions {
 };
 
 inline constexpr std::uint64_t kMinFrontierMemory = 64u << 20;
+inline constexpr std::uint64_t kMaxFrontierMemory = std::uint64_t{1} << 50;
 
 // The result of a checkpoint that the frontier took automatically.
 struct CheckpointEvent {

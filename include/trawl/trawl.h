@@ -352,6 +352,11 @@ TRAWL_EXPORT void trawl_turn_init(trawl_turn* turn);
 TRAWL_EXPORT trawl_status trawl_frontier_start(trawl_frontier* frontier, uint64_t lease,
                                                trawl_str address, trawl_turn* turn,
                                                trawl_error** error);
+/* The same for a request to `host` without a lease of it, such as for another host's robots.txt
+ * that redirects there. Ignores whether the host is blocked or parked. */
+TRAWL_EXPORT trawl_status trawl_frontier_start_elsewhere(trawl_frontier* frontier, trawl_str host,
+                                                         trawl_str address, trawl_turn* turn,
+                                                         trawl_error** error);
 /* Reports that the request of a turn with TRAWL_START_NOW was sent `ago_ms` before now; negative:
  * it was not sent. */
 TRAWL_EXPORT trawl_status trawl_frontier_sent(trawl_frontier* frontier, const trawl_turn* turn,
@@ -446,6 +451,39 @@ TRAWL_EXPORT void trawl_retry_init(trawl_retry* which);
  * NULL). */
 TRAWL_EXPORT trawl_status trawl_frontier_retry(trawl_frontier* frontier, const trawl_retry* which,
                                                uint64_t* queued, trawl_error** error);
+
+/* A URL set aside: SetAsideUrl in trawl/set_aside.h. */
+typedef struct trawl_set_aside_url {
+  size_t struct_size;
+  int32_t state;  /* TRAWL_ONLY_HELD or TRAWL_ONLY_FAILED */
+  int32_t status; /* HTTP status of a failed one; 0: none */
+  trawl_str url;
+  trawl_str host; /* the name of its queue */
+  trawl_str reason;
+  trawl_str parent;
+  trawl_str note;
+  trawl_str position; /* for the next call of trawl_frontier_set_aside() */
+  uint64_t rules;     /* of a held one */
+  int64_t since_ms;   /* Unix time */
+  int32_t was_queued; /* 0: a link that was held before it was admitted */
+  int32_t priority;
+  uint32_t depth;
+  uint32_t redirects;
+} trawl_set_aside_url;
+TRAWL_EXPORT void trawl_set_aside_url_init(trawl_set_aside_url* url);
+/* URLs set aside as they were at the time of the call. Immutable. */
+typedef struct trawl_set_aside trawl_set_aside;
+/* At most `limit` URLs set aside that follow `after`, the position of the last one of the previous
+ * call; empty: from the first. In unspecified order. */
+TRAWL_EXPORT trawl_status trawl_frontier_set_aside(trawl_frontier* frontier, trawl_str after,
+                                                   size_t limit, trawl_set_aside** urls,
+                                                   trawl_error** error);
+/* 0 for NULL. */
+TRAWL_EXPORT size_t trawl_set_aside_count(const trawl_set_aside* urls);
+/* The URL with number `index`, from 0. */
+TRAWL_EXPORT trawl_status trawl_set_aside_get(const trawl_set_aside* urls, size_t index,
+                                              trawl_set_aside_url* url, trawl_error** error);
+TRAWL_EXPORT void trawl_set_aside_free(trawl_set_aside* urls);
 
 /* The states of a URL: UrlState in trawl/lease.h. */
 enum {

@@ -26,15 +26,16 @@ struct Holder {
 };
 template <class Value>
 Value& held(PyObject* self) {
-  return *reinterpret_cast<Holder<Value>*>(self)->value;
+  Value* const value = reinterpret_cast<Holder<Value>*>(self)->value;
+  if (value == nullptr) raise_unmade(self);
+  return *value;
 }
 template <class Value>
-PyObject* hold(PyTypeObject* type, Value value) {
-  auto owned = std::make_unique<Value>(std::move(value));
-  const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-  PyObject* const self = checked(allocate(type, 0));
-  reinterpret_cast<Holder<Value>*>(self)->value = owned.release();
-  return self;
+int hold(PyObject* self, Value value) {
+  Value*& to = reinterpret_cast<Holder<Value>*>(self)->value;
+  require_unmade(self, to);
+  to = std::make_unique<Value>(std::move(value)).release();
+  return 0;
 }
 template <class Value>
 void drop(PyObject* self) {
@@ -46,13 +47,13 @@ void drop(PyObject* self) {
 
 // ---- Canonicalizer ----
 
-PyObject* make_canonicalizer(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
+int make_canonicalizer(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded(-1, [&] {
     PyObject* rules = nullptr;
     const char* names[] = {"rules", nullptr};
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &rules) == 0)
       throw PythonError();
-    return hold(type, Canonicalizer(profile_of(rules)));
+    return hold(self, Canonicalizer(profile_of(rules)));
   });
 }
 
@@ -62,34 +63,42 @@ PyObject* key_of(PyObject* self, PyObject* url) {
 }
 
 PyMethodDef canonicalizer_methods[] = {
-    {"key", &key_of, METH_O, "The canonical key of a URL, by which URLs are the same."},
+    kNoPickle,
+    {"key", &key_of, METH_O,
+     "key($self, url, /)\n--\n\nThe canonical key of a URL, by which URLs are the same."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot canonicalizer_slots[] = {
-    {Py_tp_doc, const_cast<char*>("Decides which URLs are the same.")},
-    {Py_tp_new, reinterpret_cast<void*>(&make_canonicalizer)},
+    {Py_tp_doc,
+     const_cast<char*>("Canonicalizer(rules=None)\n--\n\nDecides which URLs are the same.")},
+    {Py_tp_new, reinterpret_cast<void*>(&allocate_object)},
+    {Py_tp_init, reinterpret_cast<void*>(&make_canonicalizer)},
     {Py_tp_dealloc, reinterpret_cast<void*>(&drop<Canonicalizer>)},
     {Py_tp_methods, canonicalizer_methods},
     {0, nullptr}};
 PyType_Spec canonicalizer_spec = {"trawl.Canonicalizer", sizeof(Holder<Canonicalizer>), 0,
-                                  Py_TPFLAGS_DEFAULT, canonicalizer_slots};
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, canonicalizer_slots};
 
 // ---- Robots ----
 
-PyObject* make_robots(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
+int make_robots(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded(-1, [&] {
     PyObject* text = nullptr;
     const char* names[] = {"text", nullptr};
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "O", const_cast<char**>(names), &text) == 0)
       throw PythonError();
-    return hold(type, Robots::parse(text_of(text, "text")));
+    return hold(self, Robots::parse(text_of(text, "text")));
   });
 }
 
-PyObject* is_allowed(PyObject* self, PyObject* args) {
+PyObject* is_allowed(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject* agent = nullptr;
     PyObject* url = nullptr;
-    if (PyArg_ParseTuple(args, "OO", &agent, &url) == 0) throw PythonError();
+    const char* names[] = {"agent", "url", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "OO:allowed", const_cast<char**>(names), &agent,
+                                    &url) == 0) {
+      throw PythonError();
+    }
     return PyBool_FromLong(
         held<Robots>(self).allowed(text_of(agent, "agent"), url_of(url, "url")) ? 1 : 0);
   });
@@ -113,25 +122,34 @@ PyObject* sitemaps(PyObject* self, PyObject*) {
 }
 
 PyMethodDef robots_methods[] = {
-    {"allowed", &is_allowed, METH_VARARGS, "Whether a crawler may fetch a URL: (agent, url)."},
-    {"crawl_delay", &crawl_delay, METH_O, "The agent's Crawl-delay in seconds, or None."},
-    {"sitemaps", &sitemaps, METH_NOARGS, "The URLs of the Sitemap lines."},
+    kNoPickle,
+    {"allowed", method(is_allowed), kWithKeywords,
+     "allowed($self, agent, url)\n--\n\nWhether a crawler may fetch a URL."},
+    {"crawl_delay", &crawl_delay, METH_O,
+     "crawl_delay($self, agent, /)\n--\n\nThe agent's Crawl-delay in seconds, or None."},
+    {"sitemaps", &sitemaps, METH_NOARGS, "sitemaps($self)\n--\n\nThe URLs of the Sitemap lines."},
     {nullptr, nullptr, 0, nullptr}};
-PyType_Slot robots_slots[] = {{Py_tp_doc, const_cast<char*>("The rules of a robots.txt.")},
-                              {Py_tp_new, reinterpret_cast<void*>(&make_robots)},
-                              {Py_tp_dealloc, reinterpret_cast<void*>(&drop<Robots>)},
-                              {Py_tp_methods, robots_methods},
-                              {0, nullptr}};
-PyType_Spec robots_spec = {"trawl.Robots", sizeof(Holder<Robots>), 0, Py_TPFLAGS_DEFAULT,
-                           robots_slots};
+PyType_Slot robots_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Robots(text)\n--\n\nThe rules of a robots.txt.")},
+    {Py_tp_new, reinterpret_cast<void*>(&allocate_object)},
+    {Py_tp_init, reinterpret_cast<void*>(&make_robots)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(&drop<Robots>)},
+    {Py_tp_methods, robots_methods},
+    {0, nullptr}};
+PyType_Spec robots_spec = {"trawl.Robots", sizeof(Holder<Robots>), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, robots_slots};
 
 // ---- functions ----
 
-PyObject* resolve(PyObject*, PyObject* args) {
+PyObject* resolve(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject* text = nullptr;
     PyObject* base = nullptr;
-    if (PyArg_ParseTuple(args, "O|O", &text, &base) == 0) throw PythonError();
+    const char* names[] = {"url", "base", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:resolve", const_cast<char**>(names), &text,
+                                    &base) == 0) {
+      throw PythonError();
+    }
     Url base_url;
     const bool has_base = base != nullptr && base != Py_None;
     if (has_base) base_url = url_of(base, "base");
@@ -240,7 +258,8 @@ PyObject* parse_map(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
-    {"resolve", &resolve, METH_VARARGS, "Parses a URL, relative to a base: (url, base=None)."},
+    {"resolve", method(resolve), kWithKeywords,
+     "resolve(url, base=None)\n--\n\nParses a URL, relative to a base."},
     {"extract_links", &extract, METH_VARARGS, "See trawl.extract_links()."},
     {"parse_sitemap", &parse_map, METH_VARARGS, "See trawl.parse_sitemap()."},
     {nullptr, nullptr, 0, nullptr}};

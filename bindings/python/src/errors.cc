@@ -57,8 +57,7 @@ constexpr std::size_t kForked = 14;
 
 void set_error(const Error& error) {
   PyObject* const type = kinds[number_of(error.code)].type;
-  const Ref text = str_of(error.message);
-  PyErr_SetObject(type, text.get());
+  if (const Ref text = message_of(error.message); text) PyErr_SetObject(type, text.get());
 }
 
 void set_forked() {

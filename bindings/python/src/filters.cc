@@ -31,59 +31,70 @@ class FilterType {
   static void add_to(PyObject* module, const char* name, const char* qualified, const char* doc) {
     static std::vector<PyMethodDef> methods = made_methods();
     static PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc)},
-                                  {Py_tp_new, reinterpret_cast<void*>(&make)},
+                                  {Py_tp_new, reinterpret_cast<void*>(&allocate_object)},
+                                  {Py_tp_init, reinterpret_cast<void*>(&make)},
                                   {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc)},
                                   {Py_tp_methods, methods.data()},
                                   {Py_sq_contains, reinterpret_cast<void*>(&contains)},
                                   {Py_sq_length, reinterpret_cast<void*>(&length)},
                                   {0, nullptr}};
-    static PyType_Spec spec = {qualified, sizeof(FilterObject<Filter>), 0, Py_TPFLAGS_DEFAULT,
-                               slots};
-    add_type(module, spec, name);
+    static PyType_Spec spec = {qualified, sizeof(FilterObject<Filter>), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+    add_type(module, spec, name, &type_of_filter);
   }
 
  private:
+  static inline PyTypeObject* type_of_filter = nullptr;
   static constexpr bool kErases = requires(Filter filter) { filter.erase(Fingerprint{}); };
   static constexpr bool kMerges = requires(Filter filter) { filter.merge(filter); };
 
   static std::vector<PyMethodDef> made_methods() {
     std::vector<PyMethodDef> methods = {
-        {"add", &add, METH_O, "Adds a key, str or bytes. True if this call added it."},
-        {"update", &update, METH_O, "Adds the keys of an iterable. Returns how many were new."},
+        {"add", &add, METH_O,
+         "add($self, key, /)\n--\n\nAdds a key, str or bytes. True if this call added it."},
+        {"update", &update, METH_O,
+         "update($self, keys, /)\n--\n\nAdds the keys of an iterable. Returns how many were new."},
         {"add_many", &add_many, METH_O,
-         "Adds the keys of an iterable. Returns bytes: 1 for each that was new, else 0."},
+         "add_many($self, keys, /)\n--\n\nAdds the keys of an iterable. Returns bytes: 1 for each "
+         "that was new, else 0."},
         {"contains_many", &contains_many, METH_O,
-         "Returns bytes: 1 for each key of an iterable that is in the filter, else 0."},
-        {"save", &save, METH_O, "Writes the filter to a file, atomically and durably."},
-        {"stats", &stats, METH_NOARGS, "The filter's statistics, a dict."},
+         "contains_many($self, keys, /)\n--\n\nReturns bytes: 1 for each key of an iterable that "
+         "is in the filter, else 0."},
+        {"save", &save, METH_O,
+         "save($self, path, /)\n--\n\nWrites the filter to a file, atomically and durably."},
+        {"stats", &stats, METH_NOARGS, "stats($self)\n--\n\nThe filter's statistics, a dict."},
         {"open", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&open)),
-         METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Reads a file that save() wrote."}};
+         METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+         std::is_same_v<Filter, GrowingBloomFilter>
+             ? "open($type, path, *, max_memory=0)\n--\n\nReads a file that save() wrote."
+             : "open($type, path)\n--\n\nReads a file that save() wrote."}};
     if constexpr (kErases) {
-      methods.push_back(
-          {"remove", &remove, METH_O, "Removes a key that was added. False if it was not there."});
+      methods.push_back({"remove", &remove, METH_O,
+                         "remove($self, key, /)\n--\n\nRemoves a key that was added. False if it "
+                         "was not there."});
     }
     if constexpr (kMerges) {
-      methods.push_back(
-          {"merge", &merge, METH_O, "Adds all keys of another filter of equal size and hash key."});
+      methods.push_back({"merge", &merge, METH_O,
+                         "merge($self, other, /)\n--\n\nAdds all keys of another filter of equal "
+                         "size and hash key."});
     }
+    methods.push_back(kNoPickle);
     methods.push_back({nullptr, nullptr, 0, nullptr});
     return methods;
   }
 
+  static Filter*& pointer_of(PyObject* self) {
+    return reinterpret_cast<FilterObject<Filter>*>(self)->filter;
+  }
   static Filter& of(PyObject* self) {
-    return *reinterpret_cast<FilterObject<Filter>*>(self)->filter;
+    Filter* const filter = pointer_of(self);
+    if (filter == nullptr) raise_unmade(self);
+    return *filter;
   }
 
-  static PyObject* wrapped(PyTypeObject* type, Filter filter) {
-    auto owned = std::make_unique<Filter>(std::move(filter));
-    const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    PyObject* const self = checked(allocate(type, 0));
-    reinterpret_cast<FilterObject<Filter>*>(self)->filter = owned.release();
-    return self;
-  }
-
-  static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-    return guarded([&]() -> PyObject* {
+  static int make(PyObject* self, PyObject* args, PyObject* kwargs) {
+    return guarded(-1, [&] {
+      require_unmade(self, pointer_of(self));
       PyObject* capacity = nullptr;
       PyObject* rate = nullptr;
       PyObject* key = nullptr;
@@ -130,12 +141,15 @@ class FilterType {
         if (hashes != nullptr)
           options.hashes = static_cast<unsigned>(unsigned_of(hashes, "hashes", 1000));
       }
-      return wrapped(type, value_of(Filter::create(options)));
+      auto made = std::make_unique<Filter>(value_of(Filter::create(options)));
+      require_unmade(self, pointer_of(self));  // the arguments may have run Python code
+      pointer_of(self) = made.release();
+      return 0;
     });
   }
 
   static void dealloc(PyObject* self) {
-    delete reinterpret_cast<FilterObject<Filter>*>(self)->filter;
+    delete pointer_of(self);
     PyTypeObject* const type = Py_TYPE(self);
     const auto free_object = reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free));
     free_object(self);
@@ -174,13 +188,15 @@ class FilterType {
   static PyObject* merge(PyObject* self, PyObject* other) {
     return guarded([&]() -> PyObject* {
       if constexpr (kMerges) {
-        if (Py_TYPE(other) != Py_TYPE(self))
+        if (PyObject_TypeCheck(other, type_of_filter) == 0)
           raise(PyExc_TypeError, "the other filter must be of the same kind");
-        if (other != self) {
+        Filter& to = of(self);
+        const Filter& from = of(other);
+        if (&from != &to) {
           Result<void> merged;
           {
             const WithoutGil others_run;
-            merged = of(self).merge(of(other));
+            merged = to.merge(from);
           }
           value_of(std::move(merged));
         }
@@ -271,11 +287,12 @@ class FilterType {
 
   static PyObject* save(PyObject* self, PyObject* path) {
     return guarded([&]() -> PyObject* {
+      const Filter& filter = of(self);
       const std::string file = path_of(path);
       Result<std::uint64_t> saved = 0;
       {
         const WithoutGil others_run;
-        saved = of(self).save(file);
+        saved = filter.save(file);
       }
       return PyLong_FromUnsignedLongLong(value_of(std::move(saved)));
     });
@@ -302,7 +319,11 @@ class FilterType {
         else
           loaded.emplace(Filter::load(file));
       }
-      return wrapped(reinterpret_cast<PyTypeObject*>(type), value_of(std::move(*loaded)));
+      auto owned = std::make_unique<Filter>(value_of(std::move(*loaded)));
+      PyObject* const self =
+          checked(allocate_object(reinterpret_cast<PyTypeObject*>(type), nullptr, nullptr));
+      pointer_of(self) = owned.release();
+      return self;
     });
   }
 
@@ -324,18 +345,29 @@ Ref dict_of(const FilterStats& stats) {
                     "overfull", stats.overfull() ? Py_True : Py_False)));
 }
 
+// What inspect.signature() shows of a class.
+#define TRAWL_FILTER_DOC(name, more, text) \
+  name "(capacity=1000000, false_positive_rate=1e-06, *, hash_key=None" more ")\n--\n\n" text
+
 void add_filters(PyObject* module) {
-  FilterType<GrowingBloomFilter>::add_to(module, "BloomFilter", "trawl.BloomFilter",
-                                         "A Bloom filter for any number of keys.");
-  FilterType<BlockedBloomFilter>::add_to(module, "BlockedBloomFilter", "trawl.BlockedBloomFilter",
-                                         "A Bloom filter of a fixed size, one cache line a key.");
-  FilterType<ClassicBloomFilter>::add_to(module, "ClassicBloomFilter", "trawl.ClassicBloomFilter",
-                                         "The textbook's Bloom filter.");
-  FilterType<CountingBloomFilter>::add_to(module, "CountingBloomFilter",
-                                          "trawl.CountingBloomFilter",
-                                          "A Bloom filter from which keys can be removed.");
-  FilterType<CuckooFilter>::add_to(module, "CuckooFilter", "trawl.CuckooFilter",
-                                   "A compact filter from which keys can be removed.");
+  FilterType<GrowingBloomFilter>::add_to(
+      module, "BloomFilter", "trawl.BloomFilter",
+      TRAWL_FILTER_DOC("BloomFilter", ", max_memory=0", "A Bloom filter for any number of keys."));
+  FilterType<BlockedBloomFilter>::add_to(
+      module, "BlockedBloomFilter", "trawl.BlockedBloomFilter",
+      TRAWL_FILTER_DOC("BlockedBloomFilter", "",
+                       "A Bloom filter of a fixed size, one cache line a key."));
+  FilterType<ClassicBloomFilter>::add_to(
+      module, "ClassicBloomFilter", "trawl.ClassicBloomFilter",
+      TRAWL_FILTER_DOC("ClassicBloomFilter", ", bits=0, hashes=0", "The textbook's Bloom filter."));
+  FilterType<CountingBloomFilter>::add_to(
+      module, "CountingBloomFilter", "trawl.CountingBloomFilter",
+      TRAWL_FILTER_DOC("CountingBloomFilter", "",
+                       "A Bloom filter from which keys can be removed."));
+  FilterType<CuckooFilter>::add_to(
+      module, "CuckooFilter", "trawl.CuckooFilter",
+      TRAWL_FILTER_DOC("CuckooFilter", "", "A compact filter from which keys can be removed."));
 }
+#undef TRAWL_FILTER_DOC
 
 }  // namespace trawl::python

@@ -72,7 +72,7 @@ std::array<PyObject*, 7> admissions{};  // the members of trawl.Admission
 template <class Object>
 std::shared_ptr<Opened> opened_of(PyObject* self) {
   std::shared_ptr<Opened>* const opened = reinterpret_cast<Object*>(self)->opened;
-  if (opened == nullptr) raise(PyExc_RuntimeError, "the frontier was not opened");
+  if (opened == nullptr) raise_unmade(self);
   if ((*opened)->generation != fork_generation()) {
     set_forked();
     throw PythonError();
@@ -108,9 +108,6 @@ Progress progress_of(Opened& opened) {
 
 double unix_seconds(SystemTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-milliseconds ms_of(double seconds) {
-  return milliseconds(std::llround(seconds * 1000));
 }
 Ref none() {
   return Ref::of_borrowed(Py_None);
@@ -453,20 +450,20 @@ PyObject* repr_of_lease(PyObject* self) {
   });
 }
 
-template <class Function>
-PyCFunction method(Function* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
-}
-constexpr int kWithKeywords = METH_VARARGS | METH_KEYWORDS;
-
 PyMethodDef lease_methods[] = {
+    kNoPickle,
     {"complete", method(lease_complete), kWithKeywords,
-     "Ends the lease and admits the links found. Returns how many were new."},
+     "complete($self, status=200, links=(), *, error=None, reason=None, recrawl_at=None, "
+     "note=None, requested=True, end_later=False)\n--\n\nEnds the lease and admits the links "
+     "found. Returns how many were new."},
     {"fail", method(lease_fail), kWithKeywords,
-     "Ends a lease whose fetch failed. Returns the time of the retry, or None."},
-    {"hold", method(lease_hold), kWithKeywords, "Sets the URL aside without a request."},
-    {"release", method(lease_release), kWithKeywords, "Returns the URL unfetched to its queue."},
-    {"renew", lease_renew, METH_NOARGS, "Makes the lease expire later."},
+     "fail($self, reason, retry_after=None, *, status=0, error=None)\n--\n\nEnds a lease whose "
+     "fetch failed. Returns the time of the retry, or None."},
+    {"hold", method(lease_hold), kWithKeywords,
+     "hold($self, reason, rules=0, *, always=False)\n--\n\nSets the URL aside without a request."},
+    {"release", method(lease_release), kWithKeywords,
+     "release($self, after=None)\n--\n\nReturns the URL unfetched to its queue."},
+    {"renew", lease_renew, METH_NOARGS, "renew($self)\n--\n\nMakes the lease expire later."},
     {"_on_end", on_end, METH_O, "For trawl.aio: calls when nobody works on the lease any more."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef lease_getters[] = {
@@ -492,8 +489,10 @@ PyType_Spec lease_spec = {"trawl.Lease", sizeof(LeaseObject), 0,
 
 // ---- Frontier ----
 
-PyObject* make_frontier(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
+int open_frontier(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded(-1, [&] {
+    auto& handle = reinterpret_cast<FrontierObject*>(self)->opened;
+    require_unmade(self, handle);
     const auto options = frontier_options(args, kwargs);
     std::optional<Result<std::unique_ptr<Frontier>>> made;
     {
@@ -513,10 +512,9 @@ PyObject* make_frontier(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     auto opened = std::make_shared<Opened>();
     opened->frontier = value_of(std::move(*made));
     auto shared = std::make_unique<std::shared_ptr<Opened>>(std::move(opened));
-    const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    PyObject* const self = checked(allocate(type, 0));
-    reinterpret_cast<FrontierObject*>(self)->opened = shared.release();
-    return self;
+    require_unmade(self, handle);  // another thread may have been quicker
+    handle = shared.release();
+    return 0;
   });
 }
 
@@ -683,6 +681,8 @@ Ref dict_of(const HostInfo& host) {
   const HostSettings& settings = host.settings;
   if (settings.delay)
     put(dict.get(), "delay", std::chrono::duration<double>(*settings.delay).count());
+  if (settings.exact_delay)
+    put(dict.get(), "exact_delay", Ref(PyBool_FromLong(*settings.exact_delay ? 1 : 0)));
   if (settings.leases) put(dict.get(), "leases", std::uint64_t{*settings.leases});
   if (settings.limit && *settings.limit != HostSettings::kNoLimit)
     put(dict.get(), "limit", *settings.limit);
@@ -713,10 +713,53 @@ PyObject* hosts(PyObject* self, PyObject* args, PyObject* kwargs) {
     const std::string_view from = text_or_empty(after, "after");
     const std::size_t most =
         limit == nullptr ? 1000 : static_cast<std::size_t>(unsigned_of(limit, "limit", 1'000'000));
+    if (most == 0) raise(PyExc_ValueError, "limit must be at least 1");
     Ref list(checked(PyList_New(0)));
-    for (const HostInfo& one : without_gil(*opened, [&](Frontier& frontier) {
-           return frontier.hosts(from, std::max<std::size_t>(most, 1));
-         })) {
+    for (const HostInfo& one :
+         without_gil(*opened, [&](Frontier& frontier) { return frontier.hosts(from, most); })) {
+      checked(PyList_Append(list.get(), dict_of(one).get()));
+    }
+    return list.release();
+  });
+}
+
+Ref dict_of(const SetAsideUrl& url) {
+  Ref dict(checked(PyDict_New()));
+  const bool held = url.state == SetAsideState::kHeld;
+  put(dict.get(), "state", str_of(held ? "held" : "failed"));
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"url", &url.url}, {"host", &url.host}, {"reason", &url.reason}, {"parent", &url.parent}};
+  for (const auto& [name, text] : texts)
+    put(dict.get(), name, str_of(*text));
+  put(dict.get(), "status", static_cast<std::uint64_t>(std::max(url.status, 0)));
+  put(dict.get(), "rules", url.rules);
+  put(dict.get(), "since", unix_seconds(url.since));
+  put(dict.get(), "was_queued", Ref(PyBool_FromLong(url.was_queued ? 1 : 0)));
+  put(dict.get(), "priority", Ref(PyLong_FromLong(url.priority)));
+  put(dict.get(), "depth", std::uint64_t{url.depth});
+  put(dict.get(), "redirects", std::uint64_t{url.redirects});
+  put(dict.get(), "note", bytes_of(url.note));
+  put(dict.get(), "position", bytes_of(url.position));
+  return dict;
+}
+
+PyObject* set_aside(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* after = nullptr;
+    PyObject* limit = nullptr;
+    const char* names[] = {"after", "limit", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", const_cast<char**>(names), &after,
+                                    &limit) == 0) {
+      throw PythonError();
+    }
+    const auto opened = opened_of<FrontierObject>(self);
+    const std::string_view from = text_or_empty(after, "after");
+    const std::size_t most =
+        limit == nullptr ? 1000 : static_cast<std::size_t>(unsigned_of(limit, "limit", 1'000'000));
+    if (most == 0) raise(PyExc_ValueError, "limit must be at least 1");
+    Ref list(checked(PyList_New(0)));
+    for (const SetAsideUrl& one :
+         without_gil(*opened, [&](Frontier& frontier) { return frontier.set_aside(from, most); })) {
       checked(PyList_Append(list.get(), dict_of(one).get()));
     }
     return list.release();
@@ -859,26 +902,44 @@ PyObject* next_due(PyObject* self, PyObject*) {
 }
 
 PyMethodDef frontier_methods[] = {
-    {"offer", method(offer), kWithKeywords, "Admits the URLs that are new."},
-    {"lease", method(lease), kWithKeywords, "Leases up to `max` URLs that are due."},
-    {"flush", plain<&Frontier::flush>, METH_NOARGS, "Waits until everything before is durable."},
-    {"checkpoint", plain<&Frontier::checkpoint>, METH_NOARGS, "Writes a snapshot of the filter."},
-    {"close", plain<&Frontier::close>, METH_NOARGS, "Makes everything durable; releases it."},
+    kNoPickle,
+    {"offer", method(offer), kWithKeywords,
+     "offer($self, urls, *, wait=True, priority=0, depth=0, queue=None, parent=None, note=None, "
+     "not_before=None, again=False)\n--\n\nAdmits the URLs that are new."},
+    {"lease", method(lease), kWithKeywords,
+     "lease($self, max=1, wait=0)\n--\n\nLeases up to `max` URLs that are due."},
+    {"flush", plain<&Frontier::flush>, METH_NOARGS,
+     "flush($self)\n--\n\nWaits until everything before is durable."},
+    {"checkpoint", plain<&Frontier::checkpoint>, METH_NOARGS,
+     "checkpoint($self)\n--\n\nWrites a snapshot of the filter."},
+    {"close", plain<&Frontier::close>, METH_NOARGS,
+     "close($self)\n--\n\nMakes everything durable; releases it."},
     {"progress", progress, METH_NOARGS,
-     "\"running\", \"finished\", \"exhausted\" or \"only_recrawls_wait\"."},
-    {"stats", stats, METH_NOARGS, "Totals and the present state, a dict."},
-    {"host", host, METH_O, "The state of a host, a dict."},
-    {"hosts", method(hosts), kWithKeywords, "Pages through the hosts."},
-    {"set_host", method(set_host), kWithKeywords, "Changes the settings of a host."},
-    {"drop_host", drop_host, METH_O, "Deletes a host's queue. Returns how many URLs it had."},
-    {"retry", method(retry), kWithKeywords, "Queues URLs set aside again. Returns how many."},
-    {"lookup", lookup, METH_O, "What is known of a URL, a dict."},
-    {"event_fd", event_fd, METH_NOARGS, "A descriptor that becomes readable when to lease."},
-    {"next_due", next_due, METH_NOARGS, "Seconds until a lease may succeed, or None."},
+     "progress($self)\n--\n\n\"running\", \"finished\", \"exhausted\" or \"only_recrawls_wait\"."},
+    {"stats", stats, METH_NOARGS, "stats($self)\n--\n\nTotals and the present state, a dict."},
+    {"host", host, METH_O, "host($self, host, /)\n--\n\nThe state of a host, a dict."},
+    {"hosts", method(hosts), kWithKeywords,
+     "hosts($self, after=None, limit=1000)\n--\n\nPages through the hosts."},
+    {"set_aside", method(set_aside), kWithKeywords,
+     "set_aside($self, after=None, limit=1000)\n--\n\nPages through the URLs set aside."},
+    {"set_host", method(set_host), kWithKeywords,
+     "set_host($self, host, *, delay=..., exact_delay=..., leases=..., limit=..., "
+     "blocked_until=..., parked=...)\n--\n\nChanges the settings of a host."},
+    {"drop_host", drop_host, METH_O,
+     "drop_host($self, host, /)\n--\n\nDeletes a host's queue. Returns how many URLs it had."},
+    {"retry", method(retry), kWithKeywords,
+     "retry($self, *, state=None, url=None, host=None, reason=None, status=None)\n--\n\nQueues "
+     "URLs set aside again. Returns how many."},
+    {"lookup", lookup, METH_O, "lookup($self, url, /)\n--\n\nWhat is known of a URL, a dict."},
+    {"event_fd", event_fd, METH_NOARGS,
+     "event_fd($self)\n--\n\nA descriptor that becomes readable when to lease."},
+    {"next_due", next_due, METH_NOARGS,
+     "next_due($self)\n--\n\nSeconds until a lease may succeed, or None."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot frontier_slots[] = {
     {Py_tp_doc, const_cast<char*>("URLs in, leases out; each URL once, none lost.")},
-    {Py_tp_new, reinterpret_cast<void*>(&make_frontier)},
+    {Py_tp_new, reinterpret_cast<void*>(&allocate_object)},
+    {Py_tp_init, reinterpret_cast<void*>(&open_frontier)},
     {Py_tp_dealloc, reinterpret_cast<void*>(&dealloc_frontier)},
     {Py_tp_methods, frontier_methods},
     {0, nullptr}};
@@ -888,6 +949,7 @@ PyType_Spec frontier_spec = {"trawl._trawl.Frontier", sizeof(FrontierObject), 0,
 // Takes the members of trawl.Admission, in the order of the C++ ones.
 PyObject* set_admissions(PyObject*, PyObject* members) {
   return guarded([&]() -> PyObject* {
+    require_main_interpreter();  // an interpreter may get the module that another one has made
     const Ref all = items_of(members, "members");
     if (PyTuple_Size(all.get()) != static_cast<Py_ssize_t>(admissions.size()))
       raise(PyExc_ValueError, "there are seven members");

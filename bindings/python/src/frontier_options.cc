@@ -18,7 +18,7 @@ struct Option {
 };
 
 std::chrono::milliseconds wait_of(PyObject* value, const char* name) {
-  return std::chrono::milliseconds(std::llround(seconds_of(value, name, kYear) * 1000));
+  return ms_of(seconds_of(value, name, kYear));
 }
 std::uint32_t count_of(PyObject* value, const char* name) {
   return static_cast<std::uint32_t>(unsigned_of(value, name, UINT32_MAX));

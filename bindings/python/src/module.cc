@@ -18,6 +18,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 PyMODINIT_FUNC PyInit__trawl() {
   using namespace trawl::python;
   return guarded([]() -> PyObject* {
+    require_main_interpreter();
     Ref module(checked(PyModule_Create(&definition)));
     checked(PyModule_AddStringConstant(module.get(), "__version__", TRAWL_VERSION));
     add_errors(module.get());

@@ -87,6 +87,27 @@ std::uint32_t fork_generation() noexcept {
   return forks.load(std::memory_order_relaxed);
 }
 
+Ref message_of(std::string_view text) {
+  return Ref(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+void raise(PyObject* type, const std::string& message) {
+  if (const Ref text = message_of(message); text) PyErr_SetObject(type, text.get());
+  throw PythonError();
+}
+
+PyObject* refuse_to_pickle(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    raise(PyExc_TypeError, "cannot pickle or copy a " + type_name(self) + " object");
+  });
+}
+
+void require_main_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0)
+    raise(PyExc_ImportError, "trawl works in the main interpreter only, not in subinterpreters");
+}
+
 std::string_view text_of(PyObject* object, const char* name) {
   if (PyUnicode_Check(object)) {
     Py_ssize_t size = 0;
@@ -125,6 +146,10 @@ double real_of(PyObject* object, const char* name) {
       PyErr_Clear();
       raise(PyExc_TypeError, std::string(name) + " must be a number, not " + type_name(object));
     }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
+      PyErr_Clear();
+      raise(PyExc_ValueError, std::string(name) + " is larger than any float");
+    }
     throw PythonError();
   }
   return value;
@@ -139,6 +164,10 @@ double seconds_of(PyObject* object, const char* name, double most_seconds) {
   return value;
 }
 
+std::chrono::milliseconds ms_of(double seconds) noexcept {
+  return std::chrono::milliseconds(std::max(std::llround(seconds * 1000), seconds > 0 ? 1LL : 0LL));
+}
+
 SystemTime wall_time_of(PyObject* object, const char* name) {
   const double value = real_of(object, name);
   if (!(value <= kLastUnixTime) || std::isinf(value))
@@ -147,12 +176,19 @@ SystemTime wall_time_of(PyObject* object, const char* name) {
       std::chrono::duration<double>(std::max(value, 0.0))));
 }
 
-std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most) {
-  const Ref index(PyNumber_Index(object));
-  if (!index) {
-    PyErr_Clear();
+namespace {
+
+// An object's __index__(), whose own exceptions are kept.
+Ref index_of(PyObject* object, const char* name) {
+  if (PyIndex_Check(object) == 0)
     raise(PyExc_TypeError, std::string(name) + " must be an int, not " + type_name(object));
-  }
+  return Ref(checked(PyNumber_Index(object)));
+}
+
+}  // namespace
+
+std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most) {
+  const Ref index = index_of(object, name);
   const unsigned long long value = PyLong_AsUnsignedLongLong(index.get());
   if (PyErr_Occurred() != nullptr || value > most) {
     PyErr_Clear();
@@ -162,11 +198,7 @@ std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most
 }
 
 std::int64_t signed_of(PyObject* object, const char* name, std::int64_t least, std::int64_t most) {
-  const Ref index(PyNumber_Index(object));
-  if (!index) {
-    PyErr_Clear();
-    raise(PyExc_TypeError, std::string(name) + " must be an int, not " + type_name(object));
-  }
+  const Ref index = index_of(object, name);
   const long long value = PyLong_AsLongLong(index.get());
   if (PyErr_Occurred() != nullptr || value < least || value > most) {
     PyErr_Clear();
@@ -182,6 +214,20 @@ Ref items_of(PyObject* iterable, const char* name) {
           std::string(name) + " must be an iterable of keys, not one " + type_name(iterable));
   }
   return Ref(checked(PySequence_Tuple(iterable)));
+}
+
+PyObject* allocate_object(PyTypeObject* type, PyObject*, PyObject*) {
+  return reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+}
+
+void raise_unmade(PyObject* object) {
+  raise(PyExc_RuntimeError,
+        "this " + type_name(object) +
+            " was not made: call super().__init__() in the subclass' __init__()");
+}
+
+void require_unmade(PyObject* object, const void* value) {
+  if (value != nullptr) raise(PyExc_RuntimeError, "this " + type_name(object) + " is made already");
 }
 
 void add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject** type) {

@@ -5,6 +5,7 @@
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030A0000
 #endif
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -76,10 +77,19 @@ void set_error(const Error& error);
 // The exception for an object that belongs to the parent of this process.
 void set_forked();
 
-[[noreturn]] inline void raise(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
-  throw PythonError();
-}
+// A str for a message, in which bytes that are not UTF-8 are escaped: it can always be printed.
+Ref message_of(std::string_view text);
+
+[[noreturn]] void raise(PyObject* type, const std::string& message);
+
+// For the slot of __reduce__: objects that own memory or files of C++ can be neither pickled nor
+// copied.
+PyObject* refuse_to_pickle(PyObject* self, PyObject*);
+inline constexpr PyMethodDef kNoPickle{"__reduce__", &refuse_to_pickle, METH_NOARGS, nullptr};
+
+// Raises an error in other interpreters than the main one: the types, and what they refer to,
+// belong to that one.
+void require_main_interpreter();
 
 template <class Value>
 Value value_of(Result<Value> result) {
@@ -131,6 +141,8 @@ Ref bytes_of(std::string_view bytes);
 
 // Seconds, an int or float, from 0 to `most_seconds`.
 double seconds_of(PyObject* object, const char* name, double most_seconds);
+// Rounded, but never from some time to none.
+std::chrono::milliseconds ms_of(double seconds) noexcept;
 std::uint64_t unsigned_of(PyObject* object, const char* name, std::uint64_t most);
 // A Unix time in seconds: a number, and none that no clock shows.
 SystemTime wall_time_of(PyObject* object, const char* name);
@@ -140,6 +152,20 @@ double real_of(PyObject* object, const char* name);
 // The objects of an iterable, held until the tuple goes. str and bytes are refused: their letters
 // are not what was meant.
 Ref items_of(PyObject* iterable, const char* name);
+
+// The tp_new of types whose tp_init makes the C++ value: the pointer to it is null until then, also
+// if a subclass does not call its base's __init__().
+PyObject* allocate_object(PyTypeObject* type, PyObject*, PyObject*);
+// The exceptions for an object without a value, and for a second __init__().
+[[noreturn]] void raise_unmade(PyObject* object);
+void require_unmade(PyObject* object, const void* value);
+
+// For tables of methods.
+template <class Function>
+PyCFunction method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+inline constexpr int kWithKeywords = METH_VARARGS | METH_KEYWORDS;
 
 // Adds a heap type made from `spec` to the module.
 void add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject** type = nullptr);

@@ -11,6 +11,7 @@ The stubs next to this file (`__init__.pyi`) describe every call.
 
 import atexit as _atexit
 import enum as _enum
+import os as _os
 import typing as _typing
 import weakref as _weakref
 
@@ -49,6 +50,20 @@ from ._trawl import (
     filter_size,
     resolve,
 )
+
+# What the stubs call the types of arguments.
+Text = _typing.Union[str, bytes]
+Path = _typing.Union[str, bytes, _os.PathLike[str], _os.PathLike[bytes]]
+
+
+def _one_of(*names):  # as mypy sees a Literal of several
+    return _typing.Union[tuple(_typing.Literal[name] for name in names)]
+
+
+FailureReason = _one_of("timeout", "connection", "too_many_requests", "unavailable", "server_error",
+                        "permanent", "no_such_host")
+FilterKind = _one_of("blocked", "growing", "classic", "counting", "cuckoo")
+LinkKind = _one_of("navigation", "form", "document", "resource", "related", "citation", "refresh")
 
 _open_frontiers = _weakref.WeakSet()
 
@@ -95,13 +110,9 @@ class Frontier(_trawl.Frontier):
 
     closed = False
 
-    def __new__(cls, *args, **options):
-        self = super().__new__(cls, *args, **options)
+    def __init__(self, directory, **options):
+        super().__init__(directory, **options)
         _open_frontiers.add(self)
-        return self
-
-    def __init__(self, *_, **__):  # __new__ has done it all
-        super().__init__()
 
     def close(self):
         """Makes everything durable, takes a checkpoint, releases the storage. May be called again."""
@@ -112,10 +123,15 @@ class Frontier(_trawl.Frontier):
         _open_frontiers.discard(self)
 
     def __enter__(self):
+        if self.closed:
+            raise ClosedError("the frontier is closed")
         return self
 
     def __exit__(self, *_):
-        self.close()
+        try:
+            self.close()
+        except ForkedError:  # a child leaves the block, and the frontier to its parent
+            pass
 
     def __iter__(self):
         """Leases one URL after another, waiting until one is due; ends when nothing is left."""

@@ -10,7 +10,19 @@ waits for the disk or handles many keys.
 import enum
 import os
 from types import TracebackType
-from typing import Any, Iterable, Iterator, List, Literal, NamedTuple, Optional, Type, TypeVar, Union
+from typing import (
+    Any,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Type,
+    TypeVar,
+    Union,
+    final,
+)
 
 Text = Union[str, bytes]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -122,6 +134,7 @@ FailureReason = Literal[
     "no_such_host",
 ]
 
+@final
 class Lease:
     """A URL handed out for fetching. It stays durable until the lease is ended by one of its calls."""
 
@@ -284,7 +297,7 @@ class Frontier:
         """Whether something is left to do."""
     def stats(self) -> "dict[str, Any]":
         """Totals since the frontier was created, and its present state."""
-    def host(self, host: Text) -> "dict[str, Any]":
+    def host(self, host: Text, /) -> "dict[str, Any]":
         """The state and the settings of a host. NotFoundError if there is no record of it."""
     def hosts(self, after: Optional[Text] = None, limit: int = 1000) -> "List[dict[str, Any]]":
         """At most `limit` hosts that follow `after`, the last host of the previous call."""
@@ -300,8 +313,12 @@ class Frontier:
         parked: bool = ...,
     ) -> None:
         """Changes the settings that are given. `limit` and `blocked_until` None: none any more."""
-    def drop_host(self, host: Text) -> int:
+    def drop_host(self, host: Text, /) -> int:
         """Deletes a host's queue; its URLs stay seen. Returns how many it had."""
+    def set_aside(
+        self, after: Optional[Text] = None, limit: int = 1000
+    ) -> "List[dict[str, Any]]":
+        """At most `limit` URLs held or failed that follow `after`, a `position` of the previous call."""
     def retry(
         self,
         *,
@@ -312,7 +329,7 @@ class Frontier:
         status: Optional[int] = None,
     ) -> int:
         """Queues URLs set aside again: those that match all that is given. Returns how many."""
-    def lookup(self, url: Text) -> "dict[str, Any]":
+    def lookup(self, url: Text, /) -> "dict[str, Any]":
         """What is known of a URL or of the bytes of a key. May read all waiting URLs."""
     def event_fd(self) -> int:
         """A descriptor that becomes readable when to call lease(); read its 8 bytes. For loops."""
@@ -324,17 +341,17 @@ _Filter = TypeVar("_Filter", bound="_AnyFilter")
 class _AnyFilter:
     """What all filters have: sets of keys in a few bits each, whose "no" is certain."""
 
-    def add(self, key: Text) -> bool:
+    def add(self, key: Text, /) -> bool:
         """Adds a key. True if this call added it: of all threads, for one."""
-    def update(self, keys: Iterable[Text]) -> int:
+    def update(self, keys: Iterable[Text], /) -> int:
         """Adds the keys. Returns how many were new."""
-    def add_many(self, keys: Iterable[Text]) -> bytes:
+    def add_many(self, keys: Iterable[Text], /) -> bytes:
         """Adds the keys. Returns a byte for each: 1 if it was new, else 0."""
-    def contains_many(self, keys: Iterable[Text]) -> bytes:
+    def contains_many(self, keys: Iterable[Text], /) -> bytes:
         """Returns a byte for each key: 1 if it is in the filter, else 0."""
-    def __contains__(self, key: Text) -> bool: ...
+    def __contains__(self, key: Text, /) -> bool: ...
     def __len__(self) -> int: ...
-    def save(self, path: Path) -> int:
+    def save(self, path: Path, /) -> int:
         """Writes the filter to a file, atomically and durably. Returns the file's bytes."""
     def stats(self) -> "dict[str, Any]":
         """Capacity, keys, memory, fill and the false-positive rate now."""
@@ -367,7 +384,7 @@ class BlockedBloomFilter(_AnyFilter):
     @classmethod
     def open(cls: Type[_Filter], path: Path) -> _Filter:
         """Reads a file that save() or `trawl filter build` wrote."""
-    def merge(self, other: "BlockedBloomFilter") -> None:
+    def merge(self, other: "BlockedBloomFilter", /) -> None:
         """Adds all keys of a filter of equal size and hash key."""
 
 class ClassicBloomFilter(_AnyFilter):
@@ -385,7 +402,7 @@ class ClassicBloomFilter(_AnyFilter):
     @classmethod
     def open(cls: Type[_Filter], path: Path) -> _Filter:
         """Reads a file that save() or `trawl filter build` wrote."""
-    def merge(self, other: "ClassicBloomFilter") -> None:
+    def merge(self, other: "ClassicBloomFilter", /) -> None:
         """Adds all keys of a filter of equal size and hash key."""
 
 class CountingBloomFilter(_AnyFilter):
@@ -401,7 +418,7 @@ class CountingBloomFilter(_AnyFilter):
     @classmethod
     def open(cls: Type[_Filter], path: Path) -> _Filter:
         """Reads a file that save() or `trawl filter build` wrote."""
-    def remove(self, key: Text) -> bool:
+    def remove(self, key: Text, /) -> bool:
         """Removes a key that was added. False if it was not there."""
 
 class CuckooFilter(_AnyFilter):
@@ -417,7 +434,7 @@ class CuckooFilter(_AnyFilter):
     @classmethod
     def open(cls: Type[_Filter], path: Path) -> _Filter:
         """Reads a file that save() or `trawl filter build` wrote."""
-    def remove(self, key: Text) -> bool:
+    def remove(self, key: Text, /) -> bool:
         """Removes a key that was added. False if it was not there."""
 
 FilterKind = Literal["blocked", "growing", "classic", "counting", "cuckoo"]
@@ -444,7 +461,7 @@ class Canonicalizer:
     """Decides which URLs are the same. `rules`: names of opt-in rules, such as "sort_query"."""
 
     def __init__(self, rules: Optional[Iterable[Text]] = None) -> None: ...
-    def key(self, url: Text) -> str:
+    def key(self, url: Text, /) -> str:
         """The canonical key of a URL. InvalidUrlError, UnsupportedSchemeError."""
 
 def resolve(url: Text, base: Optional[Text] = None) -> str:
@@ -456,7 +473,7 @@ class Robots:
     def __init__(self, text: Text) -> None: ...
     def allowed(self, agent: Text, url: Text) -> bool:
         """Whether a crawler whose product token is `agent` may fetch the URL."""
-    def crawl_delay(self, agent: Text) -> Optional[float]:
+    def crawl_delay(self, agent: Text, /) -> Optional[float]:
         """The agent's Crawl-delay in seconds."""
     def sitemaps(self) -> List[str]:
         """The URLs of the Sitemap lines."""

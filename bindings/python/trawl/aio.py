@@ -25,6 +25,9 @@ class Frontier:
         self._wake = None
         self._closed = False
 
+    def __reduce__(self):
+        raise TypeError("cannot pickle or copy a trawl.aio.Frontier object")
+
     @property
     def sync(self):
         """The trawl.Frontier behind it, for calls that do not wait: stats(), set_host(), ..."""
@@ -40,12 +43,19 @@ class Frontier:
     def _watch(self):
         if self._closed:
             raise trawl.ClosedError("the frontier was closed")
-        if self._loop is not None:
+        loop = asyncio.get_running_loop()
+        if loop is self._loop:
             return
+        if self._loop is not None and not self._loop.is_closed():
+            raise RuntimeError("the frontier belongs to another event loop, which is not closed")
         self._fd = self._frontier.event_fd()
-        self._loop = asyncio.get_running_loop()
+        loop.add_reader(self._fd, self._woken)
+        self._loop = loop
         self._wake = asyncio.Event()
-        self._loop.add_reader(self._fd, self._woken)
+
+    def _unwatch(self, loop):
+        loop.remove_reader(self._fd)
+        self._wake.set()
 
     def _woken(self):
         try:
@@ -67,11 +77,13 @@ class Frontier:
             if leases or self._frontier.progress() != "running":
                 return leases
             due = self._frontier.next_due()
+            # Not asyncio.wait_for(): before 3.12 it loses a cancellation that comes with the wake-up.
+            timer = self._loop.call_later(
+                _LONGEST_WAIT if due is None else min(due, _LONGEST_WAIT), self._wake.set)
             try:
-                await asyncio.wait_for(self._wake.wait(),
-                                       _LONGEST_WAIT if due is None else min(due, _LONGEST_WAIT))
-            except asyncio.TimeoutError:
-                pass
+                await self._wake.wait()
+            finally:
+                timer.cancel()
 
     async def leases(self, concurrency=64):
         """Leases until the end; at most `concurrency` are open at the same time.
@@ -107,8 +119,9 @@ class Frontier:
     async def close(self):
         """Makes everything durable and releases the storage. Waiting calls raise ClosedError."""
         self._closed = True
-        if self._loop is not None:
-            self._loop.remove_reader(self._fd)
-            self._loop = None
-            self._wake.set()
+        loop, self._loop = self._loop, None
+        if loop is asyncio.get_running_loop():
+            self._unwatch(loop)
+        elif loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._unwatch, loop)
         await asyncio.get_running_loop().run_in_executor(None, self._frontier.close)

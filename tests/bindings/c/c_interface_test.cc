@@ -416,6 +416,18 @@ TEST_F(CInterface, TurnsOfPacedHosts) {
   EXPECT_EQ(trawl_frontier_sent(frontier_, &turn, 0, view(""), failed_.out()), TRAWL_OK);
   turn.when = TRAWL_START_LATER;
   EXPECT_EQ(trawl_frontier_sent(frontier_, &turn, 0, view(""), nullptr), TRAWL_INVALID_ARGUMENT);
+  // Its host was asked just now, so that a request for another page must wait; another need not.
+  for (const auto& [host, when] :
+       {std::pair("a.example", TRAWL_START_LATER), std::pair("b.example", TRAWL_START_NOW)}) {
+    ASSERT_EQ(trawl_frontier_start_elsewhere(frontier_, view(host), view("192.0.2.1"), &turn,
+                                             failed_.out()),
+              TRAWL_OK)
+        << failed_.message();
+    EXPECT_EQ(turn.when == TRAWL_START_NOW, when == TRAWL_START_NOW) << host;
+  }
+  EXPECT_EQ(
+      trawl_frontier_start_elsewhere(frontier_, view("b.example"), view(""), nullptr, nullptr),
+      TRAWL_INVALID_ARGUMENT);
 }
 
 TEST_F(CInterface, StructsOfOlderAndNewerPrograms) {
@@ -499,6 +511,13 @@ TEST_F(CInterface, OptionsOutOfRangeAreNamed) {
   wrong.delay_ms = -5;
   EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_INVALID_ARGUMENT);
   EXPECT_TRUE(failed_.mentions("delay")) << failed_.message();
+  for (const std::uint64_t bytes : {std::uint64_t{0}, (std::uint64_t{1} << 50) + 1, UINT64_MAX}) {
+    wrong = options();
+    wrong.max_memory = bytes;
+    EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_INVALID_ARGUMENT);
+    EXPECT_TRUE(failed_.mentions("max_memory must be from 67108864 to 1125899906842624"))
+        << failed_.message();
+  }
   wrong = options();
   wrong.mode = 7;
   EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_INVALID_ARGUMENT);
@@ -512,6 +531,12 @@ TEST_F(CInterface, OptionsOutOfRangeAreNamed) {
   wrong = options();
   wrong.mode = TRAWL_RESUME;
   EXPECT_EQ(trawl_frontier_open(&wrong, &frontier_, failed_.out()), TRAWL_NOT_FOUND);
+}
+
+TEST_F(CInterface, MoreMemoryThanTheMachineHasMayBeAllowed) {
+  trawl_frontier_options most = options();
+  most.max_memory = std::uint64_t{1} << 50;
+  EXPECT_EQ(trawl_frontier_open(&most, &frontier_, failed_.out()), TRAWL_OK) << failed_.message();
 }
 
 TEST_F(CInterface, AFrontierInMemory) {

@@ -270,8 +270,11 @@ class Caller {
         if (one_in(2)) {
           done("renew", e, trawl_frontier_renew(frontier(), lease_id(), e));
         } else if (done("start", e,
-                        trawl_frontier_start(frontier(), lease_id(), text(),
-                                             sized(turn, trawl_turn_init), e))) {
+                        one_in(2)
+                            ? trawl_frontier_start(frontier(), lease_id(), text(),
+                                                   sized(turn, trawl_turn_init), e)
+                            : trawl_frontier_start_elsewhere(frontier(), text(), text(),
+                                                             sized(turn, trawl_turn_init), e))) {
           trawl_error** const again = error();
           done("sent", again, trawl_frontier_sent(frontier(), &turn, number(), text(), again));
         }
@@ -281,7 +284,20 @@ class Caller {
 
   void call_state() {
     trawl_error** const e = error();
-    switch (below(13)) {
+    switch (below(14)) {
+      case 13: {
+        trawl_set_aside* urls = nullptr;
+        if (done("set_aside", e,
+                 trawl_frontier_set_aside(frontier(), text(), below(9), &urls, e)) !=
+            (urls != nullptr))
+          fail("set_aside", TRAWL_OK, "a result without success");
+        trawl_set_aside_url url;
+        for (std::size_t i = 0; i <= trawl_set_aside_count(urls); ++i)
+          done("set_aside_get", nullptr,
+               trawl_set_aside_get(urls, i, sized(url, trawl_set_aside_url_init), nullptr));
+        trawl_set_aside_free(urls);
+        return;
+      }
       case 0: {
         trawl_host_settings settings;
         trawl_host_settings* const given = sized(settings, trawl_host_settings_init);

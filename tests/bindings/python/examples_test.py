@@ -71,6 +71,8 @@ def names_of_stub(path):
     """The public names of a stub: of the module, and of each class."""
     names = {}
     for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and not node.targets[0].id.startswith("_"):
+            names[node.targets[0].id] = set()
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
             names[node.name] = set()
         if isinstance(node, ast.ClassDef) and node.name in names:
@@ -97,6 +99,19 @@ def test_stubs_and_package_have_the_same_names(module, stub, source):
                 for each in dir(kind)}
         assert own - base <= described[name] | set(trawl.Url.__slots__) | {"closed"} | set(
             trawl.Admission.__members__), name
+
+
+def test_stubs_are_what_the_package_is(tmp_path):
+    """Names, arguments and their defaults, by mypy's own comparison."""
+    settings = tmp_path / "settings"
+    settings.write_text("[mypy]\nignore_missing_imports = True\n")
+    allowed = tmp_path / "allowed"
+    allowed.write_text("trawl\\.(_scrapy_[a-z]+|scrapy)\\..*\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "trawl", "--ignore-unused-allowlist", "--mypy-config-file",
+         settings, "--allowlist", allowed], cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": os.environ["PYTHONPATH"]}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_one_wheel_for_all_versions_of_python(source, tmp_path):

@@ -110,6 +110,28 @@ def test_hosts(state):
             frontier.host("c.example")
 
 
+def test_urls_set_aside_come_page_by_page(state):
+    with fast(state) as frontier:
+        urls = [f"https://a.example/{number}" for number in range(5)]
+        frontier.offer([trawl.Url(url, hold="robots", note=b"\xff") for url in urls])
+        frontier.offer(["https://a.example/failed"])
+        (lease,) = frontier.lease()
+        lease.fail("permanent", status=404)
+        frontier.flush()
+        found = []
+        while page := frontier.set_aside(found[-1]["position"] if found else None, limit=2):
+            assert len(page) <= 2
+            found += page
+        assert sorted(each["url"] for each in found if each["state"] == "held") == urls
+        assert [(each["url"], each["status"]) for each in found if each["state"] == "failed"] == [
+            ("https://a.example/failed", 404)]
+        assert {each["note"] for each in found if each["state"] == "held"} == {b"\xff"}
+        with pytest.raises(trawl.InvalidArgumentError):
+            frontier.set_aside("wrong")
+        frontier.set_host("a.example", exact_delay=True)
+        assert frontier.host("a.example")["exact_delay"] is True
+
+
 def test_offers_that_do_not_wait_are_not_the_end(state):
     with fast(state) as frontier:
         for i in range(30):
@@ -309,16 +331,6 @@ def test_children_of_a_busy_process_can_end(state):
         assert process.communicate(timeout=60)[0] == "{7}\n"
     finally:
         process.kill()
-
-
-def test_a_subclass_may_leave_out_its_bases_init(state):
-    class Mine(trawl.Frontier):
-        def __init__(self, directory):  # pylint: disable=super-init-not-called
-            pass
-
-    with Mine(state) as frontier:
-        assert not frontier.closed
-    assert frontier.closed
 
 
 def test_in_memory():

@@ -2,9 +2,13 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
+
+# Started in the background, the tests would ignore SIGINT, and so would the processes they interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

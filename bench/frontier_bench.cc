@@ -7,6 +7,7 @@
 //   duplicates  CPU of a known URL, against parsing, hashing and the filter alone
 //   new         all new: rate, bytes written and kept
 //   pages       lease, and complete with 10 links
+//   large-page  what a page of 100,000 links costs other threads' calls
 //   mix         URLs a CPU second, of which 45 % are known, and with all new
 //   memory      resident memory and the time of reopening, in processes of their own
 //
@@ -28,14 +29,15 @@ struct Part {
 };
 constexpr Part kParts[] = {
     {"depths", bench_depths}, {"offers", bench_offers}, {"duplicates", bench_duplicates},
-    {"new", bench_new},       {"pages", bench_pages},   {"mix", bench_mix},
-    {"memory", bench_memory},
+    {"new", bench_new},       {"pages", bench_pages},   {"large-page", bench_large_page},
+    {"mix", bench_mix},       {"memory", bench_memory},
 };
 
 [[noreturn]] void usage() {
   std::fprintf(stderr,
                "usage: frontier_bench [--only PART[,PART...]] [--urls N] [--max-memory MIB] "
-               "[--directory DIR]\nparts: depths, offers, duplicates, new, pages, mix, memory\n");
+               "[--directory DIR]\nparts: depths, offers, duplicates, new, pages, large-page, mix, "
+               "memory\n");
   std::exit(2);
 }
 

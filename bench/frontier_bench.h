@@ -32,6 +32,7 @@ void bench_offers(const Settings& settings);
 void bench_duplicates(const Settings& settings);
 void bench_new(const Settings& settings);
 void bench_pages(const Settings& settings);
+void bench_large_page(const Settings& settings);
 void bench_mix(const Settings& settings);
 void bench_memory(const Settings& settings);
 // A process of bench_memory; returns its exit code.

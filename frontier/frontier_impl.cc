@@ -14,8 +14,6 @@ namespace trawl {
 
 namespace {
 
-// The most URLs of one operation of offer(): bounds how long it stays inside the gate.
-constexpr std::size_t kOfferBatch = 1024;
 // With at most this many URLs waiting, all queues are counted before open() returns.
 constexpr std::uint64_t kCountedAtOnce = 20'000;
 
@@ -177,40 +175,6 @@ FrontierImpl::StoreUse::~StoreUse() TRAWL_NO_THREAD_SAFETY_ANALYSIS {
 
 std::uint32_t FrontierImpl::shard_index(HostId host) const {
   return static_cast<std::uint32_t>(scale_to(host, options_.store.shards));
-}
-
-void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& prepared,
-                         std::string_view parent, std::span<Admission> answers,
-                         Operation& operation) {
-  auto done = admission_.admit(requests, prepared, parent, answers, operation);
-  if (!done) commits_->stop_with(done.error());
-}
-
-Result<std::vector<Admission>> FrontierImpl::offer(std::span<const UrlRequest> requests,
-                                                   OfferWait wait) {
-  const StoreUse use(*this);
-  if (!use) return tl::unexpected(use.error());
-  std::vector<Admission> admissions(requests.size());
-  PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  for (std::size_t first = 0; first < requests.size(); first += kOfferBatch) {
-    const auto part = requests.subspan(first, std::min(kOfferBatch, requests.size() - first));
-    const std::span<Admission> answers(admissions.data() + first, part.size());
-    auto done = admission_.prepare(part, answers, prepared);
-    if (!done) {
-      commits_->stop_with(done.error());
-      return tl::unexpected(done.error());
-    }
-    auto admit_part = [&](Operation& operation) {
-      using_store_.assert_shared();
-      admit(part, prepared, {}, answers, operation);
-    };
-    // Operations of one thread are committed in order: waiting for the last is enough.
-    const bool last = first + part.size() == requests.size();
-    done = last && wait == OfferWait::kDurable ? commits_->submit_and_wait(admit_part)
-                                               : submit(admit_part);
-    if (!done) return tl::unexpected(done.error());
-  }
-  return admissions;
 }
 
 void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted) {

@@ -155,7 +155,20 @@ class FrontierImpl final : public Frontier {
     return options_.testing.deterministic_seed ? commits_->submit_and_wait(std::forward<Fill>(fill))
                                                : commits_->submit(std::forward<Fill>(fill));
   }
-  // Called inside the gate. An error stops the frontier.
+  // The most URLs that one operation admits: bounds how long it stays inside the gate.
+  static constexpr std::size_t kUrlsOfAnOperation = 1024;
+  // An error stops the frontier, here and below.
+  Result<void> prepare(std::span<const UrlRequest> requests, std::span<Admission> answers,
+                       PreparedUrls& prepared) TRAWL_REQUIRES_SHARED(using_store_);
+  // Admits all but the last part of the URLs of a call, and returns how many that were. The last is
+  // left to the caller, whose operation may have more.
+  Result<std::size_t> admit_first_parts(std::span<const UrlRequest> requests,
+                                        std::string_view parent, std::span<Admission> answers,
+                                        PreparedUrls& prepared) TRAWL_REQUIRES_SHARED(using_store_);
+  // The URL of a lease that is open or pending; empty if it has ended. Errors: kNotFound if it was
+  // never given.
+  Result<std::string> url_of_lease(std::uint64_t lease_id) const;
+  // Called inside the gate.
   void admit(std::span<const UrlRequest> requests, PreparedUrls& prepared, std::string_view parent,
              std::span<Admission> answers, Operation& operation)
       TRAWL_REQUIRES_SHARED(using_store_);

@@ -317,10 +317,14 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   if (!use) return tl::unexpected(use.error());
   std::vector<Admission> admissions(links.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto done = admission_.prepare(links, admissions, prepared); !done) {
-    commits_->stop_with(done.error());
-    return tl::unexpected(done.error());
-  }
+  // N3: the first links of a large page are in operations before the one that ends the lease.
+  const auto parent = links.size() > kUrlsOfAnOperation ? url_of_lease(lease_id) : std::string();
+  if (!parent) return tl::unexpected(parent.error());
+  const auto first = admit_first_parts(links, *parent, admissions, prepared);
+  if (!first) return tl::unexpected(first.error());
+  links = links.subspan(*first);
+  const auto answers = std::span(admissions).subspan(*first);
+  if (auto done = prepare(links, answers, prepared); !done) return tl::unexpected(done.error());
   auto end = Result<std::optional<PendingEnd>>(pending_ends_.take(lease_id));
   const bool ends_now = end->has_value() || !outcome.end_later;
   if (!*end) end = begin_end(lease_id, outcome, held);
@@ -334,13 +338,11 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
   }
   auto submitted = submit([&](Operation& operation) {
     using_store_.assert_shared();
-    admit(links, prepared, *end ? (*end)->ended.lease.url : std::string_view(), admissions,
-          operation);
+    admit(links, prepared, *end ? (*end)->ended.lease.url : std::string_view(), answers, operation);
     operation.seen += outcome.known_links;
     // N3: the end is in the operation that admits the links, or in a later one.
     if (*end && !ends_later) submit_end(**end, operation);
   });
-  prepared.shrink();
   if (!submitted) return tl::unexpected(submitted.error());
   if (ends_later) pending_ends_.add(lease_id, **std::move(end));
   return admissions;

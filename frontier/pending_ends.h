@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -30,9 +31,14 @@ class PendingEnds {
     const auto found = ends_.extract(lease_id);
     return found ? std::optional(std::move(found.mapped())) : std::nullopt;
   }
+  std::optional<std::string> url_of(std::uint64_t lease_id) const {
+    const MutexLock lock(mutex_);
+    const auto found = ends_.find(lease_id);
+    return found == ends_.end() ? std::nullopt : std::optional(found->second.ended.lease.url);
+  }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::unordered_map<std::uint64_t, PendingEnd> ends_ TRAWL_GUARDED_BY(mutex_);
 };
 

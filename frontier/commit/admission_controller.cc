@@ -27,8 +27,6 @@ namespace trawl {
 
 namespace {
 
-constexpr std::size_t kUrlsKept = 4096;
-
 bool has_any(const GivenIdentity& given) {
   return given.fingerprint || !given.queue.empty();
 }
@@ -48,10 +46,6 @@ bool is_sampled(Fingerprint key) {
 PreparedUrls& PreparedUrls::of_this_thread() {
   thread_local PreparedUrls prepared;
   return prepared;
-}
-
-void PreparedUrls::shrink() {
-  if (urls_.size() > kUrlsKept) *this = {};
 }
 
 AdmissionController::AdmissionController(GrowingBloomFilter& filter, const Store& store,

@@ -41,8 +41,6 @@ inline constexpr std::uint64_t kSeenSample = 128;
 class PreparedUrls {
  public:
   static PreparedUrls& of_this_thread();
-  // Frees the memory of an unusually long list.
-  void shrink();
 
  private:
   friend class AdmissionController;

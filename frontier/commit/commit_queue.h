@@ -84,6 +84,18 @@ class CommitQueue {
     // No operation is unsettled, or the queue has stopped.
     return settled ? check() : durable.get();
   }
+  // The same as submit(); the future is set when the operation, and all that it relied on, is
+  // durable, which is soon, as if a caller waited.
+  template <class Fill>
+  Result<std::future<Result<void>>> submit_watched(Fill&& fill) {
+    std::future<Result<void>> durable;
+    auto submitted = submit([&](Operation& operation) {
+      fill(operation);
+      durable = operation.durable.emplace().get_future();
+    });
+    if (!submitted) return tl::unexpected(submitted.error());
+    return durable;
+  }
   // Returns when every operation that began before is durable, including all counts.
   Result<void> flush() {
     return submit_and_wait([](Operation& operation) { operation.flush = true; });

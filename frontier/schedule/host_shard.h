@@ -81,6 +81,10 @@ class HostShard {
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome) {
     return locked(&ShardState::begin_completion, lease, outcome);
   }
+  // The record of an open lease's URL; empty if it has ended.
+  Result<std::string> open_record(std::uint64_t lease) const {
+    return locked(&ShardState::open_record, lease);
+  }
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,
                                     const Outcome& outcome) {

@@ -238,6 +238,12 @@ Result<LeaseIndex> ShardState::open_lease(std::uint64_t number) const {
   return *lease;
 }
 
+Result<std::string> ShardState::open_record(std::uint64_t number) const {
+  const auto lease = given_lease(number);
+  if (!lease) return tl::unexpected(lease.error());
+  return *lease == kNoLease ? std::string() : leases_[*lease].record;
+}
+
 Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outcome& outcome) {
   const auto lease = given_lease(number);
   if (!lease) return tl::unexpected(lease.error());

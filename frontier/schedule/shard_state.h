@@ -127,6 +127,7 @@ class ShardState {
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }
+  Result<std::string> open_record(std::uint64_t number) const;
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,

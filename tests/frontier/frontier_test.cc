@@ -1,7 +1,9 @@
 #include <atomic>
+#include <cstdint>
 #include <fstream>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +14,10 @@
 namespace trawl {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 class FrontierTest : public test::FrontierFixture {};
@@ -69,6 +73,44 @@ TEST_F(FrontierTest, E1_AFailedWriteStopsTheFrontierWithItsStateIntact) {
   EXPECT_THAT(
       offer(*frontier, {"http://a.test/", "http://c.test/", "http://d.test/", "http://e.test/"}),
       ElementsAre(Admission::kSeen, Admission::kSeen, Admission::kNew, Admission::kNew));
+}
+
+// What others do comes in between: no commit has more than a few of its links.
+TEST_F(FrontierTest, APageWithVeryManyLinksIsDurableInSmallParts) {
+  constexpr std::size_t kLinks = 20'000;
+  auto frontier_options = options();
+  std::atomic<std::uint64_t> commits{0};
+  std::atomic<std::uint64_t> last{~std::uint64_t{0}};
+  frontier_options.testing.before_commit = [&]() -> Result<void> {
+    if (++commits > last) return error(ErrorCode::kNoSpace, "no space left");
+    return {};
+  };
+  test::Requests links;
+  for (std::size_t n = 0; n < kLinks; ++n)
+    links.add(fmt::format("http://c.test/{}", n));
+  {
+    const auto frontier = open(frontier_options);
+    offer(*frontier, {"http://a.test/", "http://b.test/"});
+    const auto leases = lease_all(*frontier);
+    commits = 0;
+    ASSERT_TRUE(frontier->complete(leases[0].id, {.status = 200}, links.get()));
+    ASSERT_TRUE(frontier->flush());
+    EXPECT_GE(commits, kLinks / 512);
+    // N3, E1: the page is not done if only some of its links are durable.
+    last = commits + 5;
+    for (std::size_t n = 0; n < kLinks; ++n)
+      links.add(fmt::format("http://d.test/{}", n));
+    const auto failed = frontier->complete(leases[1].id, {.status = 200}, links.get());
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ErrorCode::kNoSpace);
+  }
+  last = ~std::uint64_t{0};
+  const auto frontier = open(frontier_options);
+  const auto waiting = urls_of(lease_all(*frontier));
+  EXPECT_THAT(waiting, Contains("http://b.test/"));
+  EXPECT_THAT(waiting, Not(Contains("http://a.test/")));
+  EXPECT_GE(waiting.size(), kLinks + 1);
+  EXPECT_LT(waiting.size(), 2 * kLinks);
 }
 
 TEST_F(FrontierTest, ModesDirectoriesAndLocksAreChecked) {

@@ -1,5 +1,7 @@
 // N3: a page's links, and what its caller keeps of it, are durable no later than its end.
 #include <atomic>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +15,7 @@
 namespace trawl {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 using Kind = UrlState::Kind;
@@ -49,6 +52,44 @@ TEST_P(ConformancePageEnd, N3_ALinkIsKnownNoLaterThanItsPageIsDone) {
   watcher.join();
   EXPECT_EQ(stats(*frontier).completed, std::uint64_t{kPages});
   EXPECT_EQ(stats(*frontier).admitted, std::uint64_t{2 * kPages});
+}
+
+// It may be admitted in parts; its answers and its end are those of one call.
+TEST_P(ConformancePageEnd, N3_APageWithVeryManyLinksIsAdmittedAsOneWithFew) {
+  constexpr std::size_t kLinks = 10'000;
+  const auto frontier = open();
+  offer(*frontier, {"http://a.test/", "http://b.test/"});
+  const auto leases = lease_all(*frontier);
+  test::Requests links;
+  for (std::size_t n = 0; n < kLinks; ++n)
+    links.add(fmt::format("http://c.test/{}", n % 2 == 0 ? n : n / 4));
+  const auto requests = links.get();
+  const auto answers = [&](const Lease& lease) {
+    return frontier->complete(lease.id, {.status = 200}, requests).value();
+  };
+  std::set<std::string> known;
+  const auto first = answers(leases[0]);
+  ASSERT_EQ(first.size(), kLinks);
+  for (std::size_t n = 0; n < kLinks; ++n) {
+    const bool fresh = known.insert(std::string(requests[n].url)).second;
+    ASSERT_EQ(first[n], fresh ? Admission::kNew : Admission::kSeen) << n;
+  }
+  EXPECT_THAT(answers(leases[1]), Each(Admission::kSeen));
+  EXPECT_THAT(answers(leases[0]), Each(Admission::kSeen)) << "its lease had ended";
+  ASSERT_TRUE(frontier->flush());
+  EXPECT_EQ(stats(*frontier).completed, 2u);
+  EXPECT_EQ(stats(*frontier).admitted, 2 + known.size());
+  for (const Lease& lease : lease_all(*frontier)) {
+    EXPECT_EQ(known.erase(lease.url), 1u) << lease.url;
+    EXPECT_EQ(lease.parent, leases[0].url);
+  }
+  EXPECT_TRUE(known.empty());
+
+  links.add("http://d.test/");
+  const auto unknown = frontier->complete(~std::uint64_t{0}, {.status = 200}, links.get());
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(offer_one(*frontier, "http://d.test/"), Admission::kNew);
 }
 
 // The page counts as done only when its caller says so for the second time; its host does not wait

@@ -29,8 +29,8 @@ struct Times {
   auto measure(Call&& call) {
     const auto start = std::chrono::steady_clock::now();
     auto result = call();
-    ms.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+                     .count());
     return result;
   }
 };
@@ -51,9 +51,8 @@ void work(Frontier& frontier, const UrlMaker& maker, std::uint64_t& next,
     };
     for (const Lease& lease : leased) {
       make_links();
-      completes.measure([&] {
-        return value_or_exit(frontier.complete(lease.id, {.status = 200}, links.get()));
-      });
+      completes.measure(
+          [&] { return value_or_exit(frontier.complete(lease.id, {.status = 200}, links.get())); });
     }
     make_links();
     offers.measure([&] { return value_or_exit(frontier.offer(links.get())); });
@@ -90,9 +89,8 @@ void bench_large_page(const Settings& settings) {
     for (std::size_t i = 0; i < kLinksOfLargePage; ++i)
       links.add(large++);
     const auto lease = value_or_exit(frontier->lease({.max = 1})).at(0);
-    pages.measure([&] {
-      return value_or_exit(frontier->complete(lease.id, {.status = 200}, links.get()));
-    });
+    pages.measure(
+        [&] { return value_or_exit(frontier->complete(lease.id, {.status = 200}, links.get())); });
   }
   value_or_exit(frontier->flush());
   more = false;

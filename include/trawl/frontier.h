@@ -50,9 +50,9 @@ class Frontier {
   // Ends a lease and admits the links found. The completion becomes durable shortly after the
   // return (flush() waits for it), and the links no later than the completion. Returns an answer
   // for each link. If the lease has expired and its URL was neither completed nor failed since, the
-  // completion still counts; if the lease ended before, only the links are admitted. All links are
-  // one operation, which other calls wait for: offer() links beyond the first 100,000 of a page
-  // separately. Errors: kNotFound if there never was such a lease; kInvalidArgument if
+  // completion still counts; if the lease ended before, only the links are admitted. Thousands of
+  // links become durable in parts, between which other calls come in; the call then waits for all
+  // but the last of them. Errors: kNotFound if there never was such a lease; kInvalidArgument if
   // Outcome::note is too long.
   [[nodiscard]] virtual Result<std::vector<Admission>> complete(
       std::uint64_t lease_id, const Outcome& outcome, std::span<const UrlRequest> links = {}) = 0;

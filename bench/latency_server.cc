@@ -77,12 +77,18 @@ class Server {
   std::uint64_t requests() const { return requests_; }
   std::uint64_t connections() const { return accepted_; }
   std::uint64_t most_open() const { return most_open_; }
+  // From an answer to the next request on its connection, in the mean.
+  double turnaround_ms() const {
+    return turns_ == 0 ? 0 : std::chrono::duration<double, std::milli>(turning_).count() /
+                                 static_cast<double>(turns_);
+  }
 
  private:
   struct Connection {
     bool listens = false;
     std::uint64_t number = 0;  // of the connection, since descriptors are reused
     std::string received;
+    Clock::time_point answered{};
   };
   struct Waiting {
     Clock::time_point due;
@@ -129,6 +135,7 @@ class Server {
       Connection& made = connection(fd);
       made.number = ++accepted_;
       made.received.clear();
+      made.answered = {};
       watch(fd);
       most_open_ = std::max(most_open_, ++open_);
     }
@@ -165,6 +172,10 @@ class Server {
 
   void take(int fd, std::uint64_t number, std::string_view head) {
     ++requests_;
+    if (const auto answered = connection(fd).answered; answered != Clock::time_point()) {
+      turning_ += Clock::now() - answered;
+      ++turns_;
+    }
     const std::size_t begin = head.find(' ') + 1;
     std::string answer =
         answer_to(host_of(head), head.substr(begin, head.find(' ', begin) - begin));
@@ -179,6 +190,7 @@ class Server {
       if (connection(next.fd).number != next.number) continue;  // it was closed
       // Small enough for the socket's buffer.
       (void)::send(next.fd, next.answer.data(), next.answer.size(), MSG_NOSIGNAL);
+      connection(next.fd).answered = now;
     }
   }
 
@@ -222,6 +234,8 @@ class Server {
   std::uint64_t accepted_ = 0;
   std::uint64_t open_ = 0;
   std::uint64_t most_open_ = 0;
+  std::uint64_t turns_ = 0;
+  Clock::duration turning_{};
 };
 
 Settings read_settings(int argc, char** argv) {
@@ -261,9 +275,11 @@ int main(int argc, char** argv) {
   std::puts("ready");
   std::fflush(stdout);
   server.run();
-  std::printf("{\"requests\": %llu, \"connections\": %llu, \"most_open\": %llu, \"cpu\": %.3f}\n",
+  std::printf("{\"requests\": %llu, \"connections\": %llu, \"most_open\": %llu, "
+              "\"turnaround_ms\": %.3f, \"cpu\": %.3f}\n",
               static_cast<unsigned long long>(server.requests()),
               static_cast<unsigned long long>(server.connections()),
-              static_cast<unsigned long long>(server.most_open()), cpu_seconds());
+              static_cast<unsigned long long>(server.most_open()), server.turnaround_ms(),
+              cpu_seconds());
   return 0;
 }

@@ -116,7 +116,10 @@ class EpollHttpClient final : public HttpClient {
 
   void run(milliseconds max_wait) override {
     thread_.check();
-    const bool busy = unfinished_ || !failed_.empty();
+    // Requests that were started leave before the answers to others are read. Some may have ended
+    // already, so that there is nothing to wait for.
+    const bool acted = timer_ && act_if_due(Clock::now());
+    const bool busy = acted || unfinished_ || !failed_.empty();
     for (const SocketPoller::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
       // An earlier event of this batch may have ended the interest in this one.
       if (context_.sockets.wanted(event)) handle(event);
@@ -274,12 +277,17 @@ class EpollHttpClient final : public HttpClient {
     context_.sending.clear();
   }
 
+  // What libcurl does by time, and what it was given to do.
+  bool act_if_due(Clock::time_point now) {
+    if (!timer_ || *timer_ > now) return false;
+    timer_.reset();
+    act(CURL_SOCKET_TIMEOUT, 0);
+    return true;
+  }
+
   void run_timers(Clock::time_point now) {
     take_turns(now);
-    if (timer_ && *timer_ <= now) {
-      timer_.reset();
-      act(CURL_SOCKET_TIMEOUT, 0);
-    }
+    act_if_due(now);
     if (const auto due = resolver_->next_time(); due && *due <= now) resolver_->on_time();
     if (active_.empty() || now < next_check_) return;
     next_check_ = now + tick_;

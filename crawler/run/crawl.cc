@@ -855,6 +855,8 @@ class CrawlImpl final : public Crawl {
 }  // namespace
 
 Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, const CrawlOpening& opening) {
+  // Sets the default log, which must not happen once there are threads.
+  static_cast<void>(room_log(LogRoom::kCrawl));
   const ResumedConfig resumed = resolve_resumed_config(
       config, opening.saved == nullptr ? config : *opening.saved, opening.mode);
   for (const std::string& warning : resumed.warnings)

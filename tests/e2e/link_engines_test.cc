@@ -105,7 +105,7 @@ TEST_F(LinkEngines, TextsAreThoseOfTheTree) {
   }
   fmt::print("{} texts, {} of them cut\n", texts, cut);
   EXPECT_GT(texts, 100'000u);
-  EXPECT_GT(cut, 10u);
+  EXPECT_GT(cut, 0u);
 }
 
 TEST_F(LinkEngines, TheTextsOfPagesAreThoseOfTheTree) {

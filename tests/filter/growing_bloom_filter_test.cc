@@ -21,6 +21,7 @@
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/run_together.h"
 
 namespace trawl {
 namespace {
@@ -287,7 +288,7 @@ TEST_F(GrowingBloomFilterFile, A1_OfConcurrentInsertsAcrossManySwitchesExactlyOn
     SCOPED_TRACE(capacity);
     // At 1e-9 none of so few keys is a false positive, so that "at most" is "exactly".
     auto filter = make_growing({.capacity = capacity, .false_positive_rate = 1e-9});
-    constexpr std::size_t kKeys = 100'000;
+    constexpr std::size_t kKeys = 100'000 / test::kSlowdown;
     Contest contest(kKeys);
     contest.run(filter);
     for (std::size_t i = 0; i < kKeys; ++i)
@@ -482,7 +483,7 @@ TEST_F(GrowingBloomFilterFile, AFullFilterThatIsLoadedGrowsAtTheNextNewKey) {
 
 TEST_F(GrowingBloomFilterFile, WhatWasInsertedBeforeASaveIsInItThoughTheFilterGrows) {
   auto filter = make_growing({.capacity = 32, .false_positive_rate = 1e-6});
-  const auto keys = some_keys(200'000);
+  const auto keys = some_keys(200'000 / test::kSlowdown);
   std::atomic<std::size_t> inserted{0};
   std::vector<std::thread> writers;
   // Two of them with the same keys, so that they meet in switches.

@@ -14,9 +14,9 @@ namespace trawl::test {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSequences = 25;  // one thread calls: the other presets run more
+constexpr std::uint64_t kSequences = 10;  // one thread calls: the other presets run more
 #elif defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kSequences = 60;
+constexpr std::uint64_t kSequences = 45;
 #else
 constexpr std::uint64_t kSequences = 300;
 #endif

@@ -79,8 +79,9 @@ class Server {
   std::uint64_t most_open() const { return most_open_; }
   // From an answer to the next request on its connection, in the mean.
   double turnaround_ms() const {
-    return turns_ == 0 ? 0 : std::chrono::duration<double, std::milli>(turning_).count() /
-                                 static_cast<double>(turns_);
+    return turns_ == 0 ? 0
+                       : std::chrono::duration<double, std::milli>(turning_).count() /
+                             static_cast<double>(turns_);
   }
 
  private:
@@ -275,11 +276,11 @@ int main(int argc, char** argv) {
   std::puts("ready");
   std::fflush(stdout);
   server.run();
-  std::printf("{\"requests\": %llu, \"connections\": %llu, \"most_open\": %llu, "
-              "\"turnaround_ms\": %.3f, \"cpu\": %.3f}\n",
-              static_cast<unsigned long long>(server.requests()),
-              static_cast<unsigned long long>(server.connections()),
-              static_cast<unsigned long long>(server.most_open()), server.turnaround_ms(),
-              cpu_seconds());
+  std::printf(
+      "{\"requests\": %llu, \"connections\": %llu, \"most_open\": %llu, "
+      "\"turnaround_ms\": %.3f, \"cpu\": %.3f}\n",
+      static_cast<unsigned long long>(server.requests()),
+      static_cast<unsigned long long>(server.connections()),
+      static_cast<unsigned long long>(server.most_open()), server.turnaround_ms(), cpu_seconds());
   return 0;
 }

@@ -67,9 +67,10 @@ enum class Admission : std::uint8_t {
 // When offer() returns.
 enum class OfferWait : std::uint8_t {
   kDurable,  // when its answers are durable
-  // When the answers are known. They become durable before any later complete(), fail(), hold() or
-  // flush(), by whichever thread. Until then lease() and progress() do not see the URLs: call
-  // flush() before relying on Progress::at_end().
+  // When the answers are known; of thousands of URLs, when most are durable, since they become so
+  // in parts that let other calls in between. Answers become durable before any later complete(),
+  // fail(), hold() or flush(), by whichever thread. Until then lease() and progress() do not see
+  // the URLs: call flush() before relying on Progress::at_end().
   kAnswer,
 };
 

@@ -700,29 +700,6 @@ PyObject* host(PyObject* self, PyObject* name) {
   });
 }
 
-PyObject* hosts(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    PyObject* after = nullptr;
-    PyObject* limit = nullptr;
-    const char* names[] = {"after", "limit", nullptr};
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", const_cast<char**>(names), &after,
-                                    &limit) == 0) {
-      throw PythonError();
-    }
-    const auto opened = opened_of<FrontierObject>(self);
-    const std::string_view from = text_or_empty(after, "after");
-    const std::size_t most =
-        limit == nullptr ? 1000 : static_cast<std::size_t>(unsigned_of(limit, "limit", 1'000'000));
-    if (most == 0) raise(PyExc_ValueError, "limit must be at least 1");
-    Ref list(checked(PyList_New(0)));
-    for (const HostInfo& one :
-         without_gil(*opened, [&](Frontier& frontier) { return frontier.hosts(from, most); })) {
-      checked(PyList_Append(list.get(), dict_of(one).get()));
-    }
-    return list.release();
-  });
-}
-
 Ref dict_of(const SetAsideUrl& url) {
   Ref dict(checked(PyDict_New()));
   const bool held = url.state == SetAsideState::kHeld;
@@ -743,7 +720,9 @@ Ref dict_of(const SetAsideUrl& url) {
   return dict;
 }
 
-PyObject* set_aside(PyObject* self, PyObject* args, PyObject* kwargs) {
+// A list of what one of the frontier's listings has behind `after`, at most `limit`.
+template <class Listing>
+PyObject* page_of(PyObject* self, PyObject* args, PyObject* kwargs, const Listing& listing) {
   return guarded([&]() -> PyObject* {
     PyObject* after = nullptr;
     PyObject* limit = nullptr;
@@ -758,12 +737,26 @@ PyObject* set_aside(PyObject* self, PyObject* args, PyObject* kwargs) {
         limit == nullptr ? 1000 : static_cast<std::size_t>(unsigned_of(limit, "limit", 1'000'000));
     if (most == 0) raise(PyExc_ValueError, "limit must be at least 1");
     Ref list(checked(PyList_New(0)));
-    for (const SetAsideUrl& one :
-         without_gil(*opened, [&](Frontier& frontier) { return frontier.set_aside(from, most); })) {
+    for (const auto& one :
+         without_gil(*opened, [&](Frontier& frontier) { return listing(frontier, from, most); })) {
       checked(PyList_Append(list.get(), dict_of(one).get()));
     }
     return list.release();
   });
+}
+
+PyObject* hosts(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return page_of(self, args, kwargs,
+                 [](Frontier& frontier, std::string_view after, std::size_t limit) {
+                   return frontier.hosts(after, limit);
+                 });
+}
+
+PyObject* set_aside(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return page_of(self, args, kwargs,
+                 [](Frontier& frontier, std::string_view after, std::size_t limit) {
+                   return frontier.set_aside(after, limit);
+                 });
 }
 
 PyObject* set_host(PyObject* self, PyObject* args, PyObject* kwargs) {

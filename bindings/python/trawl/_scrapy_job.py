@@ -11,7 +11,7 @@ from scrapy.utils.spider import DefaultSpider
 
 import trawl
 
-from ._scrapy_parts import logger
+from ._scrapy_parts import logger, replace_file
 
 
 def lock(path, job):
@@ -110,12 +110,7 @@ class Job:
         self._now["slots"] = list(slots)
         if self._now == self._before:
             return
-        new = self._path.with_name(f"{self._path.name}.new")
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(self._now, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._path)
+        replace_file(self._path, [json.dumps(self._now).encode("utf-8")])
 
     def _read(self):
         try:

@@ -86,6 +86,16 @@ def allocate(file, start, size, path):
         raise OSError(error.errno, f"{error.strerror}, for {size} bytes of", os.fspath(path)) from None
 
 
+def replace_file(path, pieces):
+    """The file is the old one or the new one, whenever the process ends."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("wb") as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
 class HandedOut:
     """A file of the last requests that were handed out. It is mapped, so that it is right after a kill at any
     moment; what is in it then and is handed out again was in progress."""

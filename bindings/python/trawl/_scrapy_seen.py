@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 import trawl
 
 from ._scrapy_job import lock, refuse_if_locked
-from ._scrapy_parts import allocate, logger
+from ._scrapy_parts import allocate, logger, replace_file
 
 _LENGTHS = [bytes((length,)) for length in range(256)]
 _CHUNK = 1 << 20  # bytes of the log that are mapped at a time
@@ -121,12 +121,7 @@ class ExactSeen:
         return 1 << 60
 
     def save(self, directory):
-        new = directory / "requests.exact.new"
-        with new.open("wb") as file:
-            file.writelines(_LENGTHS[len(one)] + one for one in self._set)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(directory / "requests.exact")
+        replace_file(directory / "requests.exact", (_LENGTHS[len(one)] + one for one in self._set))
 
     @classmethod
     def remove(cls, directory):

@@ -8,7 +8,7 @@
 
 namespace trawl::test {
 
-// By how much less a test does where ThreadSanitizer slows it down.
+// By how much less a test does where a sanitizer slows it down.
 #ifdef __SANITIZE_THREAD__
 inline constexpr int kSlowdown = 16;
 #elif defined(__SANITIZE_ADDRESS__)

@@ -23,6 +23,9 @@ esac
 # Where Debian has nginx; not on every user's path.
 export PATH=$PATH:/usr/sbin
 
+# ccache looks at the compiler's list of headers instead of preprocessing each source before.
+export CCACHE_DEPEND=1
+
 logs=build/logs
 mkdir -p "$logs"
 jobs=$(nproc)

@@ -16,8 +16,17 @@ bool is_long_trailer(const CurlFailure& failure) {
   return failure.head_complete && says(failure, "Out of memory in chunked-encoding");
 }
 
+// A transfer that looks for a connection closes those that are broken, and libcurl keeps the first
+// text of a transfer: that of another server's HTTP/2 connection, if that one was broken.
+bool has_text_of_another(const CurlFailure& failure) {
+  return failure.http1 && says(failure, "nghttp2");
+}
+
 // Some codes have several meanings, which only libcurl's text distinguishes.
 FetchError kind_of_receive(const CurlFailure& failure) {
+  if (has_text_of_another(failure))
+    return failure.head_complete && failure.os_error == 0 ? FetchError::kBadResponse
+                                                          : FetchError::kConnectionLost;
   if (is_long_trailer(failure)) return FetchError::kHeadersTooLarge;
   if (says(failure, "chunked-encoding") || says(failure, "PROTOCOL_ERROR"))
     return FetchError::kBadResponse;
@@ -111,8 +120,8 @@ std::string text_of(const CurlFailure& failure) {
   const bool quotes = failure.code == CURLE_COULDNT_RESOLVE_PROXY ||
                       says(failure, "Unsupported proxy") ||
                       (!failure.credentials.empty() && says(failure, failure.credentials));
-  std::string text(failure.text.empty() || quotes ? curl_easy_strerror(failure.code)
-                                                  : failure.text);
+  const bool is_own = !failure.text.empty() && !quotes && !has_text_of_another(failure);
+  std::string text(is_own ? failure.text : curl_easy_strerror(failure.code));
   if (is_unknown_issuer(failure)) text += "; to trust the issuer in a crawl, set fetch.ca_file";
   return text;
 }

@@ -19,6 +19,7 @@ struct CurlFailure {
   std::string_view credentials{};  // for the proxy, as in its URL
   bool sent = false;               // the request was sent
   bool head_complete = false;      // the response's headers were received
+  bool http1 = false;              // the response came over HTTP/1
 };
 
 FetchError kind_of(const CurlFailure& failure);

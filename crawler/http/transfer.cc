@@ -415,6 +415,8 @@ void Transfer::conclude(CURLcode code) {
 CurlFailure Transfer::failure_of(CURLcode code) const {
   long os_error = 0;
   curl_easy_getinfo(easy(), CURLINFO_OS_ERRNO, &os_error);
+  long version = 0;
+  curl_easy_getinfo(easy(), CURLINFO_HTTP_VERSION, &version);
   return {.code = code,
           .text = error_,
           .os_error = static_cast<int>(os_error),
@@ -422,7 +424,8 @@ CurlFailure Transfer::failure_of(CURLcode code) const {
           .proxy_tls = proxy_ && proxy_->tls && !is_tunnelled(),
           .credentials = proxy_ ? std::string_view(proxy_->credentials) : std::string_view(),
           .sent = sent_before_,
-          .head_complete = head_.complete()};
+          .head_complete = head_.complete(),
+          .http1 = version == CURL_HTTP_VERSION_1_0 || version == CURL_HTTP_VERSION_1_1};
 }
 
 bool Transfer::is_tunnelled() const {

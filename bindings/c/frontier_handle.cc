@@ -46,12 +46,14 @@ tl::expected<UrlRequest, Failure> request_of(const trawl_request& given) {
     return tl::unexpected(done.error());
   if (auto done = set(hold_reason, given.hold_reason, "request.hold_reason"); !done)
     return tl::unexpected(done.error());
-  if ((given.flags & ~std::uint32_t{TRAWL_AGAIN | TRAWL_HOLD | TRAWL_HOLD_ALWAYS}) != 0)
+  if ((given.flags &
+       ~std::uint32_t{TRAWL_AGAIN | TRAWL_HOLD | TRAWL_HOLD_ALWAYS | TRAWL_SEEN_ONLY}) != 0)
     return invalid("request.flags has an unknown flag");
   request.priority = given.priority;
   request.depth = given.depth;
   request.redirects = given.redirects;
   request.again = (given.flags & TRAWL_AGAIN) != 0;
+  request.seen_only = (given.flags & TRAWL_SEEN_ONLY) != 0;
   if (given.not_before_ms != 0) request.not_before = wall_time(given.not_before_ms);
   if ((given.flags & TRAWL_HOLD) != 0) {
     if (hold_reason.empty()) return invalid("request.hold_reason is empty, but TRAWL_HOLD is set");

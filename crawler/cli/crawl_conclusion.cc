@@ -55,7 +55,8 @@ CrawlConclusion of_incomplete(const Crawl& crawl, const std::string& why, const 
 
 // Of a run that had nothing to fetch.
 std::string idle_text(const FrontierStats& stats, const NextCommand& next) {
-  std::string text = fmt::format("nothing to fetch: all {} URLs are done\n", stats.admitted);
+  std::string text =
+      fmt::format("nothing to fetch: all {} URLs are done\n", stats.admitted - stats.seen_only);
   if (stats.held > 0) {
     text += fmt::format(
         "{} more URLs are held by rules; a later run fetches them if its rules allow them\n",

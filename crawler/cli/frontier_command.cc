@@ -125,13 +125,18 @@ STATE_DIR. Without a config, only lossless rules for canonical keys apply. To cr
 frontier: trawl resume CONFIG, with STATE_DIR as crawl.state_dir.
 
 A bad line is reported with its number. Lines after the first bad line are not loaded, except with
---skip-bad-lines. A file can be loaded again: URLs that are already known are counted as seen.)",
+--skip-bad-lines. A file can be loaded again: URLs that are already known are counted as seen.
+
+With --seen the URLs are not queued: the crawl takes them for seen, as if it had fetched them. That
+carries what another crawl or program has fetched over to this one.)",
       .output =
           R"(How many URLs were new, seen and invalid. Bad lines are reported on standard error.)",
-      .examples = {{"trawl frontier load new-state waiting.jsonl",
-                    "a new frontier with these URLs"},
-                   {"trawl frontier load example-state --append < urls.txt",
-                    "more URLs for a stopped crawl"}},
+      .examples =
+          {{"trawl frontier load new-state waiting.jsonl", "a new frontier with these URLs"},
+           {"trawl frontier load example-state --append < urls.txt",
+            "more URLs for a stopped crawl"},
+           {"jq -r .url example-state/output/pages.jsonl | trawl frontier load new-state --seen",
+            "do not fetch these again"}},
       .exits = {{0, "done"},
                 {1, "failed"},
                 {2, "wrong usage"},
@@ -273,7 +278,9 @@ void add_load(CLI::App* frontier, int& exit_code) {
   load->add_flag("--skip-bad-lines", arguments->skip_bad_lines,
                  "Report bad lines and load the others");
   load->add_flag("--set-aside", arguments->set_aside,
-                 "Also queue URLs that were held or had failed");
+                 "Also load URLs that were held or had failed");
+  load->add_flag("--seen", arguments->seen,
+                 "Queue nothing: these URLs count as seen, and are never fetched");
   load->add_option("--config", arguments->config, "Take filter and rules for keys from this config")
       ->type_name("CONFIG");
   add_parsed(load, "--expected-urls", arguments->expected_urls, parse_capacity,

@@ -33,6 +33,7 @@ struct FrontierLoadArguments {
   bool append = false;
   bool skip_bad_lines = false;
   bool set_aside = false;  // also queue URLs that were held or failed
+  bool seen = false;       // the URLs are not queued, but count as seen
   // For a new frontier: override the config.
   std::optional<std::uint64_t> expected_urls;
   std::optional<double> false_positive_rate;

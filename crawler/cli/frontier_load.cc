@@ -42,7 +42,8 @@ class Loader {
         name_(std::move(name)),
         max_url_length_(max_url_length),
         skip_bad_lines_(arguments.skip_bad_lines),
-        set_aside_(arguments.set_aside) {}
+        set_aside_(arguments.set_aside),
+        seen_only_(arguments.seen) {}
 
   Result<void> load(int fd) {
     NumberedLineReader lines(fd, name_);
@@ -107,9 +108,11 @@ class Loader {
                           .redirects = line.redirects,
                           .parent = line.parent,
                           .not_before = line.not_before,
-                          .note = line.note});
+                          .note = line.note,
+                          .seen_only = seen_only_});
     }
-    const auto admissions = frontier_.offer(requests);
+    // The next lines are read while these become durable; closing waits for all.
+    const auto admissions = frontier_.offer(requests, OfferWait::kAnswer);
     if (!admissions) return tl::unexpected(admissions.error());
     for (std::size_t i = 0; i < admissions->size(); ++i) {
       switch ((*admissions)[i]) {
@@ -142,6 +145,7 @@ class Loader {
   const std::uint32_t max_url_length_;
   const bool skip_bad_lines_;
   const bool set_aside_;
+  const bool seen_only_;
   std::vector<std::pair<std::uint64_t, FrontierLine>> batch_;  // with line numbers
   std::size_t bytes_ = 0;
   std::uint64_t fresh_ = 0;
@@ -203,11 +207,12 @@ int run_frontier_load(const FrontierLoadArguments& arguments) {
   const auto loaded = loader.load(standard ? STDIN_FILENO : file->get());
   const auto closed = (*frontier)->close();
   loader.report_unshown();
-  say("{}: {} new, {} seen, {} invalid\n", arguments.state_dir, loader.fresh(), loader.seen(),
+  say("{}: {} {}, {} seen{}, {} invalid\n", arguments.state_dir, loader.fresh(),
+      arguments.seen ? "marked as seen" : "new", loader.seen(), arguments.seen ? " before" : "",
       loader.bad());
   if (loader.passed_over() > 0) {
-    say("{} held or failed URLs were not loaded; --set-aside queues them too\n",
-        loader.passed_over());
+    say("{} held or failed URLs were not loaded; --set-aside {} them too\n", loader.passed_over(),
+        arguments.seen ? "marks" : "queues");
   }
   if (!loaded) return report(loaded.error());
   if (!closed) return report(closed.error());

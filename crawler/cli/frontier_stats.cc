@@ -56,6 +56,7 @@ ordered_json filter_json(const FrontierSummary& summary) {
 std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
   ordered_json json{
       {"admitted", summary.stats.admitted},
+      {"seen_only", summary.stats.seen_only},
       {"completed", summary.stats.completed},
       {"failed", summary.stats.failed},
       {"skipped", summary.stats.skipped},
@@ -124,6 +125,8 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
     line(name, fmt::format("{}{}{}", n, what.empty() ? "" : " ", what));
   };
   count("admitted", summary.stats.admitted, "URLs");
+  if (summary.stats.seen_only > 0)
+    count("seen only", summary.stats.seen_only, "of these, never queued");
   count("completed", summary.stats.completed);
   count("succeeded", summary.stats.succeeded, "of these");
   count("failed", summary.stats.failed, "of these");

@@ -108,7 +108,7 @@ Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
       answers[i] = Admission::kTooLong;
     } else if (request.note.size() > options_.limits.max_note_bytes) {
       answers[i] = Admission::kNoteTooLong;
-    } else if (request.hold) {
+    } else if (request.hold && !request.seen_only) {
       answers[i] = Admission::kHeld;
       prepared.held_.push_back({i, *fingerprint, std::string(stored), std::move(given)});
     } else {
@@ -228,7 +228,14 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
       }
       is_new[i] = fresh;
     }
-    if (is_new[i] || requests[request].again) {
+    if (requests[request].seen_only) {
+      if (is_new[i]) {
+        answers[request] = Admission::kNew;
+        operation.seen_only.push_back(key);
+      } else {
+        ++operation.seen;
+      }
+    } else if (is_new[i] || requests[request].again) {
       // A1: the filter, or the claim, said so to this call alone.
       answers[request] = Admission::kNew;
       GivenIdentity own;
@@ -254,6 +261,7 @@ void AdmissionController::note_depths(std::span<const UrlRequest> requests, Prep
   for (std::size_t i = 0; i < n; ++i) {
     const UrlRequest& request = requests[prepared.request_[i]];
     const Fingerprint key = prepared.fingerprints_[i];
+    if (request.seen_only) continue;  // neither waits nor leads to URLs
     if (is_new[i] || request.again) {
       if (request.depth == 0) continue;
       if (!is_new[i]) depths_.unmark(key);
@@ -270,6 +278,7 @@ void AdmissionController::note_depths(std::span<const UrlRequest> requests, Prep
   for (std::size_t i = 0; i < n; ++i) {
     const UrlRequest& request = requests[prepared.request_[i]];
     const Fingerprint key = prepared.fingerprints_[i];
+    if (request.seen_only) continue;
     if (is_new[i]) {
       const auto marked = depths_.marked(key);
       if (marked && *marked < request.depth) operation.lowered_depths.emplace_back(key, *marked);
@@ -327,6 +336,10 @@ void AdmissionController::hold(const UrlRequest& request, const PreparedUrls::He
 
 void AdmissionController::committed(const Operation& operation) {
   if (!options_.exact) return;
+  for (const Fingerprint key : operation.seen_only) {
+    cache_.add(key);
+    claims_.release(key);
+  }
   for (const auto& url : operation.admitted) {
     cache_.add(url.fingerprint);
     // A recrawl has no claim of its own; a claim on its fingerprint would be another operation's.

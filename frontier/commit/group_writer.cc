@@ -91,6 +91,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   }
   for (auto& operation : group) {
     if (auto added = add_admitted(*operation, totals, batch_); !added) return added;
+    if (auto added = add_seen_only(*operation, totals, batch_); !added) return added;
     if (operation->ended) {
       if (auto ended = add_ended(*operation->ended, totals, batch_); !ended) return ended;
     }
@@ -155,6 +156,22 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
   return {};
 }
 
+// They are logged as all admissions are, so that each way to restore the filter restores them too.
+Result<void> GroupWriter::add_seen_only(const Operation& operation, Counters& totals,
+                                        Store::Batch& batch) {
+  totals.admitted += operation.seen_only.size();
+  totals.seen_only += operation.seen_only.size();
+  fingerprints_.insert(fingerprints_.end(), operation.seen_only.begin(), operation.seen_only.end());
+  for (const Fingerprint fingerprint : operation.seen_only) {
+    if (totals.held > 0) {
+      if (auto done = forget_set_aside(fingerprint, totals, batch); !done)
+        return tl::unexpected(done.error());
+    }
+    if (options_.ledger) batch.set_ledger(fingerprint, {});
+  }
+  return {};
+}
+
 void GroupWriter::note_new_ones(const OperationGroup& group) {
   new_ones_.clear();
   const auto is_again = [](const auto& url) { return is_recrawl_record(url.record); };
@@ -163,8 +180,10 @@ void GroupWriter::note_new_ones(const OperationGroup& group) {
                    });
   if (!any) return;
   for (const auto& operation : group) {
-    for (const Operation::Admitted& url : operation->admitted)
+    for (const Operation::Admitted& url : operation->admitted) {
       if (!is_again(url)) new_ones_.insert(url.fingerprint);
+    }
+    new_ones_.insert(operation->seen_only.begin(), operation->seen_only.end());
   }
 }
 

@@ -77,6 +77,7 @@ class GroupWriter {
 
  private:
   Result<void> add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
+  Result<void> add_seen_only(const Operation& operation, Counters& totals, Store::Batch& batch);
   void note_new_ones(const OperationGroup& group);
   Result<bool> was_admitted(Fingerprint fingerprint);
   Result<void> add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);

@@ -82,6 +82,7 @@ struct Operation {
   };
 
   std::vector<Admitted> admitted;
+  std::vector<Fingerprint> seen_only;  // admitted without being queued
   std::optional<Ended> ended;
   std::vector<SetAside> links_held;
   std::vector<Restored> restored;
@@ -100,14 +101,14 @@ struct Operation {
   bool durable_already = false;  // it changes nothing, and all that it relied on is durable
 
   bool changes_nothing() const noexcept {
-    return admitted.empty() && !ended && links_held.empty() && restored.empty() &&
-           changed_hosts.empty() && lowered_depths.empty() && seen_to_check.empty() && !promote &&
-           !drop && !stop && !flush;
+    return admitted.empty() && seen_only.empty() && !ended && links_held.empty() &&
+           restored.empty() && changed_hosts.empty() && lowered_depths.empty() &&
+           seen_to_check.empty() && !promote && !drop && !stop && !flush;
   }
   // Approximate memory in bytes.
   std::uint64_t size() const noexcept {
     std::uint64_t size = sizeof *this + bytes + lowered_depths.size() * sizeof lowered_depths[0] +
-                         seen_to_check.size() * sizeof seen_to_check[0];
+                         (seen_only.size() + seen_to_check.size()) * sizeof(Fingerprint);
     if (ended) {
       size += ended->record.size() + ended->lease.url.size() + ended->lease.host.size() +
               ended->lease.parent.size() + ended->lease.note.size() + ended->outcome.error.size() +

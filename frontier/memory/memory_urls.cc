@@ -63,11 +63,19 @@ std::vector<Admission> MemoryState::offer(std::span<const UrlRequest> requests,
   for (const bool held : {true, false}) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const UrlRequest& request = requests[i];
-      if (answers[i] != Admission::kSeen || request.hold.has_value() != held) continue;
+      const bool holds = request.hold.has_value() && !request.seen_only;
+      if (answers[i] != Admission::kSeen || holds != held) continue;
       const auto known = known_.find(urls[i].key);
-      if (known != known_.end() && (held || !request.again)) {
-        if (!held) known->second.depth = std::min(known->second.depth, request.depth);
+      if (known != known_.end() && (held || request.seen_only || !request.again)) {
+        if (!held && !request.seen_only)
+          known->second.depth = std::min(known->second.depth, request.depth);
         ++totals_.seen;
+      } else if (request.seen_only) {
+        answers[i] = Admission::kNew;
+        ++totals_.admitted;
+        ++totals_.seen_only;
+        forget_aside(aside_.find(urls[i].key));
+        known_[urls[i].key];
       } else if (held) {
         answers[i] = Admission::kHeld;
         put_aside({.url = std::move(urls[i]),

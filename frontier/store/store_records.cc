@@ -32,7 +32,8 @@ constexpr std::uint64_t Counters::*kCounters[] = {&Counters::admitted,
                                                   &Counters::requeued,
                                                   &Counters::not_set_aside,
                                                   &Counters::clock,
-                                                  &Counters::readmitted};
+                                                  &Counters::readmitted,
+                                                  &Counters::seen_only};
 // A store of format 3 has only this many counters, the first ones.
 constexpr std::size_t kCountersOfFormat3 = 15;
 static_assert(sizeof(Counters) == sizeof(kCounters) / sizeof(kCounters[0]) * sizeof(std::uint64_t),

@@ -37,10 +37,11 @@ struct FrontierCounters {
   std::uint64_t depth_repairs = 0;
   std::uint64_t deepest = 0;     // the greatest depth ever admitted
   std::uint64_t readmitted = 0;  // of those admitted: admitted before, with UrlRequest::again
+  std::uint64_t seen_only = 0;   // of those admitted: never queued (UrlRequest::seen_only)
 
   // URLs that are queued, leased or deferred.
   std::uint64_t open() const noexcept {
-    return admitted + recrawls + requeued - completed - dropped;
+    return admitted - seen_only + recrawls + requeued - completed - dropped;
   }
   friend bool operator==(const FrontierCounters&, const FrontierCounters&) = default;
 };

@@ -35,6 +35,10 @@ struct UrlRequest {
   // Queues the URL even if it was admitted before, then as a recrawl; the answer is kNew. For URLs
   // that are done: one that still waits is leased twice.
   bool again = false;
+  // Makes the URL seen without queueing it; the answer is kNew if it was not seen before. What is
+  // known of it is then only that. For URLs that were fetched elsewhere. `again`, `hold` and the
+  // members that describe a queued URL are ignored.
+  bool seen_only = false;
   // Sets the URL aside instead of admitting it, unless it was admitted before. It is kept once;
   // retry() offers it later. For links that one of the caller's rules excludes but a later run may
   // want.

@@ -185,9 +185,10 @@ TRAWL_EXPORT trawl_status trawl_frontier_close(trawl_frontier* frontier, trawl_e
 TRAWL_EXPORT void trawl_frontier_free(trawl_frontier* frontier);
 
 enum {
-  TRAWL_AGAIN = 1,      /* queue the URL even if it was admitted before */
-  TRAWL_HOLD = 2,       /* set the URL aside instead: hold_reason and hold_rules say why */
-  TRAWL_HOLD_ALWAYS = 4 /* with TRAWL_HOLD: even beyond max_set_aside */
+  TRAWL_AGAIN = 1,       /* queue the URL even if it was admitted before */
+  TRAWL_HOLD = 2,        /* set the URL aside instead: hold_reason and hold_rules say why */
+  TRAWL_HOLD_ALWAYS = 4, /* with TRAWL_HOLD: even beyond max_set_aside */
+  TRAWL_SEEN_ONLY = 8    /* queue nothing: the URL counts as seen; the other flags are ignored */
 };
 /* A URL offered: UrlRequest in trawl/lease.h. */
 typedef struct trawl_request {

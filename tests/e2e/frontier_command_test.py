@@ -234,6 +234,17 @@ class FrontierCommand:
         self.expect(self.run("load", self.new_path(), "--config", config), t.EXIT_BAD_CONFIG,
                     "load with a bad config", "crawl.seeds")
 
+    def what_is_loaded_as_seen_is_not_queued(self):
+        state = self.new_path()
+        self.load(state, lines_of(10), "--exact")
+        told = self.run("load", state, "--append", "--seen", stdin=jsonl(lines_of(30)))
+        self.expect(told, t.EXIT_DONE, "load --seen")
+        self.test.check("20 marked as seen, 10 seen before, 0 invalid" in told.stdout.decode(),
+                        "load --seen", told.stdout)
+        self.check_same(len(self.dump(state)), 10, "what waits after load --seen")
+        self.check_same(self.load(state, lines_of(40), "--append"), (10, 30, 0), "after load --seen")
+        self.check_same(self.stats(state)["seen_only"], 20, "the count of stats")
+
     def killed_while_loading(self):
         lines = lines_of(20_000)
         file = self.new_path(".jsonl")

@@ -91,7 +91,8 @@ std::vector<Admission> FrontierModel::offer(std::span<const UrlRequest> requests
   for (const bool held : {true, false}) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const UrlRequest& request = requests[i];
-      if (answers[i] != Admission::kSeen || request.hold.has_value() != held) continue;
+      if (answers[i] != Admission::kSeen) continue;
+      if ((request.hold.has_value() && !request.seen_only) != held) continue;
       const std::string name(urls[i].href_without_fragment());
       const auto known = urls_.find(name);
       if (held && known == urls_.end()) {
@@ -99,6 +100,14 @@ std::vector<Admission> FrontierModel::offer(std::span<const UrlRequest> requests
         answers[i] = Admission::kHeld;
       } else if (held) {
         ++totals_.seen;
+      } else if (known != urls_.end() && request.seen_only) {
+        ++totals_.seen;
+      } else if (request.seen_only) {
+        urls_[name].state = ModelUrl::kDropped;
+        urls_[name].host = politeness_group(urls[i]);
+        ++totals_.admitted;
+        forget_set_aside(fingerprint(name));
+        answers[i] = Admission::kNew;
       } else if (known != urls_.end() && !request.again) {
         known->second.depth = std::min(known->second.depth, request.depth);
         ++totals_.seen;

@@ -104,6 +104,7 @@ FrontierModelRun::Offer FrontierModelRun::some_urls(std::size_t most) {
     if (once_in(4)) request.parent = "http://parent.test/";
     if (once_in(10))
       request.not_before = clocks_.wall() + Milliseconds(static_cast<int>(below(20'000)) - 2'000);
+    request.seen_only = once_in(20);
     if (once_in(6)) {
       request.hold =
           HoldReason{.reason = once_in(2) ? "too deep" : "out of scope", .rules = below(3)};

@@ -134,6 +134,7 @@ struct Defaults {
   std::uint32_t depth = 0;
   std::string_view queue, parent, note;
   bool again = false;
+  bool seen_only = false;
   std::optional<SystemTime> not_before;
 };
 
@@ -164,6 +165,7 @@ UrlRequest plain_request(const Defaults& defaults) {
   request.parent = defaults.parent;
   request.note = defaults.note;
   request.again = defaults.again;
+  request.seen_only = defaults.seen_only;
   request.not_before = defaults.not_before;
   return request;
 }
@@ -545,11 +547,12 @@ PyObject* offer(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject* note = nullptr;
     PyObject* not_before = nullptr;
     int again = 0;
-    const char* names[] = {"urls",   "wait", "priority",   "depth", "queue",
-                           "parent", "note", "not_before", "again", nullptr};
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOOOOOOp", const_cast<char**>(names), &urls,
+    int seen_only = 0;
+    const char* names[] = {"urls", "wait",       "priority", "depth",     "queue", "parent",
+                           "note", "not_before", "again",    "seen_only", nullptr};
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOOOOOOpp", const_cast<char**>(names), &urls,
                                     &wait, &priority, &depth, &queue, &parent, &note, &not_before,
-                                    &again) == 0) {
+                                    &again, &seen_only) == 0) {
       throw PythonError();
     }
     const auto opened = opened_of<FrontierObject>(self);
@@ -565,6 +568,7 @@ PyObject* offer(PyObject* self, PyObject* args, PyObject* kwargs) {
     defaults.parent = text_or_empty(parent, "parent");
     defaults.note = text_or_empty(note, "note");
     defaults.again = again != 0;
+    defaults.seen_only = seen_only != 0;
     if (not_before != nullptr && not_before != Py_None)
       defaults.not_before = wall_time_of(not_before, "not_before");
     const Requests requests = requests_of(urls, defaults, "urls");
@@ -898,7 +902,7 @@ PyMethodDef frontier_methods[] = {
     kNoPickle,
     {"offer", method(offer), kWithKeywords,
      "offer($self, urls, *, wait=True, priority=0, depth=0, queue=None, parent=None, note=None, "
-     "not_before=None, again=False)\n--\n\nAdmits the URLs that are new."},
+     "not_before=None, again=False, seen_only=False)\n--\n\nAdmits the URLs that are new."},
     {"lease", method(lease), kWithKeywords,
      "lease($self, max=1, wait=0)\n--\n\nLeases up to `max` URLs that are due."},
     {"flush", plain<&Frontier::flush>, METH_NOARGS,

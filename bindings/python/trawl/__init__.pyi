@@ -267,9 +267,11 @@ class Frontier:
         note: Optional[Text] = None,
         not_before: Optional[float] = None,
         again: bool = False,
+        seen_only: bool = False,
     ) -> List[Admission]:
         """Admits the URLs that are new. Returns an answer for each.
 
+        With `seen_only` they are not queued, but count as seen from then on.
         With `wait` the answers are durable when it returns; without, before any later completion or
         flush(). The settings apply to the items that are plain text.
         """

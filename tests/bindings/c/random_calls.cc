@@ -154,7 +154,7 @@ class Caller {
     if (one_in(4)) made.parent = text();
     made.priority = static_cast<std::int32_t>(number());
     made.depth = static_cast<std::uint32_t>(number());
-    if (one_in(3)) made.flags = static_cast<std::uint32_t>(below(9));
+    if (one_in(3)) made.flags = static_cast<std::uint32_t>(below(17));
     if (one_in(4)) made.not_before_ms = number();
     if (one_in(2)) made.hold_reason = text();
     if (one_in(50)) made.struct_size = below(sizeof made);

@@ -71,6 +71,8 @@ def test_urls_with_settings(state):
         assert frontier.lookup("https://a.example/held")["state"] == "held"
         assert frontier.retry(state="held") == 1
         assert frontier.offer(["https://a.example/f"], again=True, depth=2) == [NEW]
+        assert frontier.offer(["https://a.example/elsewhere"], seen_only=True) == [NEW]
+        assert frontier.offer(["https://a.example/elsewhere"]) == [SEEN]
         assert frontier.offer([trawl.Url("x:", key="k", queue="q", note="n" * 5000)]) == [
             trawl.Admission.NOTE_TOO_LONG]
 

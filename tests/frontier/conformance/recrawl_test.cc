@@ -113,6 +113,52 @@ TEST_P(ConformanceRecrawl, TellsWhenOnlyRecrawlsWait) {
   EXPECT_TRUE(frontier_->progress()->finished);
 }
 
+TEST_P(ConformanceRecrawl, WhatIsOnlySeenIsNeverLeased) {
+  for (const bool exact : {false, true}) {
+    SCOPED_TRACE(exact);
+    frontier_.reset();
+    open_anew(exact);
+    const auto see = [&](const std::string& url) {
+      const UrlRequest request{.url = url,
+                               .depth = 3,
+                               .again = true,
+                               .seen_only = true,
+                               .hold = HoldReason{.reason = "ignored"}};
+      return offer_request(*frontier_, request);
+    };
+    ASSERT_EQ(offer_request(*frontier_, {.url = "http://a.test/held", .hold = HoldReason{"rule"}}),
+              Admission::kHeld);
+    static_cast<void>(offer_one(*frontier_, "http://a.test/queued"));
+    EXPECT_EQ(see(kPage), Admission::kNew);
+    EXPECT_EQ(see(kPage), Admission::kSeen);
+    EXPECT_EQ(see("http://a.test/held"), Admission::kNew) << "a held link was not admitted before";
+    EXPECT_EQ(see("http://a.test/queued"), Admission::kSeen);
+    EXPECT_EQ(see("no URL"), Admission::kInvalid);
+    for (int run = 0; run < 2; ++run) {
+      SCOPED_TRACE(run);
+      EXPECT_EQ(offer_one(*frontier_, kPage), Admission::kSeen);
+      EXPECT_EQ(offer_one(*frontier_, "http://a.test/held"), Admission::kSeen);
+      EXPECT_EQ(frontier_->lookup(kPage)->kind, UrlState::Kind::kSeen);
+      const FrontierStats stats = frontier_->stats().value();
+      EXPECT_EQ(stats.admitted, 3u);
+      EXPECT_EQ(stats.seen_only, 2u);
+      EXPECT_EQ(stats.open(), 1u);
+      EXPECT_EQ(stats.held, 0u);
+      EXPECT_EQ(lease_one().url, "http://a.test/queued") << "the only one that waits";
+      open_anew(exact);
+    }
+    // `again` queues it all the same, as a recrawl.
+    EXPECT_EQ(offer_noted(kPage, "", true), Admission::kNew);
+    EXPECT_EQ(frontier_->stats()->readmitted, 1u);
+    const auto leases = lease_all(*frontier_);
+    ASSERT_EQ(leases.size(), 2u);
+    for (const Lease& lease : leases)
+      complete(*frontier_, lease);
+    ASSERT_TRUE(frontier_->flush());
+    EXPECT_TRUE(frontier_->progress()->finished);
+  }
+}
+
 TEST_P(ConformanceRecrawl, WhatIsDoneCanBeQueuedAgain) {
   for (const bool exact : {false, true}) {
     SCOPED_TRACE(exact);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "crawler/resp/log_frame.h"
 #include "crawler/resp/log_replay.h"
 
 namespace trawl::resp {

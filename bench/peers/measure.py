@@ -151,14 +151,15 @@ class Wget2:
 
     def __init__(self, threads=8, save=False):
         self.binary = program("wget2", "wget2")
-        self.threads, self.save = threads, save
+        self.threads, self.save, self.more = threads, save, []
         self.name = "wget2, saving" if save else "wget2"
 
     def crawl(self, seeds, directory, timeout, watch=None):
         (directory / "seeds.txt").write_text("\n".join(seeds) + "\n")
         used = run([self.binary, "--no-config", "-q", "-r", "-l", "inf", "--no-hsts", "--tries=1",
                     f"--ignore-tags={self.IGNORED}", f"--max-threads={self.threads}",
-                    *([] if self.save else ["--delete-after"]),
+                    *([] if self.save else ["--delete-after"]), 
+                    *[argument.format(directory=directory) for argument in self.more],
                     "-P", directory / "files", "-i", directory / "seeds.txt"],
                    directory, timeout, watch)
         # 8: the answer to some page was an error.
@@ -198,7 +199,7 @@ http {{
     application/pdf pdf;
   }}
   default_type application/octet-stream;
-  log_format urls '$status http://$server_addr:$server_port$request_uri';
+  log_format urls '{log_format}';
   access_log {prefix}/access.log urls buffer=64k;
   open_file_cache max=40000 inactive=1h; open_file_cache_valid 1h;
   keepalive_requests 1000000; sendfile on; tcp_nopush on;
@@ -212,14 +213,16 @@ http {{
 class Nginx:
     """Each folder on its own address; one log has all requests."""
 
+    log_format = "$status http://$server_addr:$server_port$request_uri"
+
     def __init__(self, directory, roots):
         self.port = free_port()
         self.directory = directory
-        self.hosts = [f"127.2.0.{i + 1}" for i in range(len(roots))]
-        servers = "\n".join(f"  server {{ listen {host}:{self.port} backlog=4096; root {root}; "
-                            "index index.html; }" for host, root in zip(self.hosts, roots))
+        self.hosts = self.hosts_of(roots)
+        servers = "\n".join(map(self.server, self.hosts, roots))
         config = directory / "nginx.conf"
-        config.write_text(NGINX.format(prefix=directory, servers=servers))
+        config.write_text(NGINX.format(prefix=directory, servers=servers,
+                                       log_format=self.log_format))
         self.log = directory / "access.log"
         # The workers drop their privileges but must still reach the folder.
         directory.chmod(0o755)
@@ -228,6 +231,14 @@ class Nginx:
                                         stdin=subprocess.DEVNULL)
         wait_for_port(self.hosts[-1], self.port, self.process)
 
+    @staticmethod
+    def hosts_of(roots):
+        return [f"127.2.0.{i + 1}" for i in range(len(roots))]
+
+    def server(self, host, root):
+        return (f"  server {{ listen {host}:{self.port} backlog=4096; root {root}; "
+                "index index.html; }")
+
     def workers(self):
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [self.process.pid, *map(int, children.read_text().split())]
@@ -235,8 +246,8 @@ class Nginx:
     def cpu(self):
         return cpu_of(self.workers())
 
-    def take_requests(self):
-        """The requests since the last call, without robots.txt: (status, URL)."""
+    def take_lines(self):
+        """The lines of the log since the last call."""
         old = self.log.with_name("access.taken")
         self.log.rename(old)
         self.process.send_signal(signal.SIGUSR1)  # flushes and reopens the log
@@ -244,7 +255,11 @@ class Nginx:
         while not self.log.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.3)  # each worker does so on its own, without notice
-        lines = (line.split(" ", 1) for line in old.read_text().splitlines())
+        return old.read_text().splitlines()
+
+    def take_requests(self):
+        """The requests since the last call, without robots.txt: (status, URL)."""
+        lines = (line.split(" ", 1) for line in self.take_lines())
         return [(int(status), url) for status, url in lines if not url.endswith("/robots.txt")]
 
     def stop(self):

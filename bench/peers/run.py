@@ -7,6 +7,7 @@
     bench/peers/run.py connections build/release     # CPU a page with many connections
     bench/peers/run.py memory build/release          # an endless web
     bench/peers/run.py watched build/release         # with the status page open
+    bench/peers/run.py tls build/release             # many hosts over TLS, against wget2; HTTP/2
 
 CPU is that of the crawler's process and its children alone. Figures are medians of the repetitions,
 with the smallest and the largest; ratios are taken repetition by repetition. Ends with 1 if the
@@ -22,11 +23,12 @@ import tempfile
 
 import hosts
 import sites
+import tls
 import watched
 from measure import Missing
 
 PARTS = {"sites": sites.sites, "latency": hosts.latency, "connections": hosts.connections,
-         "memory": hosts.memory, "watched": watched.watched}
+         "memory": hosts.memory, "watched": watched.watched, "tls": tls.tls}
 
 
 def read_options():

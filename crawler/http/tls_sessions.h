@@ -31,7 +31,7 @@ void keep_tls_sessions(CURLSH* share);
 class TlsSessions {
  public:
   // Hosts are spread over several shares, since each keeps few sessions.
-  static constexpr std::size_t kShares = 16;
+  static constexpr std::size_t kShares = 512;
 
   // The share for requests to `host`; created at the first call, null if memory ran out.
   CURLSH* share_for(std::string_view host);

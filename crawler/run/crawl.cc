@@ -111,14 +111,17 @@ Result<void> check_descriptors(std::uint32_t connections) {
 // How long open() waits for a frontier that is out of reach.
 constexpr std::chrono::seconds kOpeningTimeout(10);
 
-// How many idle connections a thread keeps for later requests: as many as it may have, within the
-// limit of open files.
+// Idle connections that are kept in all, if the requests in progress are fewer: another handshake
+// costs more than several pages, and an idle connection with TLS takes some 25 KiB.
+constexpr std::size_t kMostIdle = 1024;
+
+// How many connections a thread keeps for later requests, within the limit of open files.
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
   const std::size_t used = connections + kForTheRest;
   const std::size_t left = limit.rlim_cur - std::min<std::size_t>(used, limit.rlim_cur);
-  return std::clamp<std::size_t>(left / threads, 1, connections);
+  return std::clamp<std::size_t>(left / threads, 1, std::max(connections, kMostIdle / threads));
 }
 
 class CrawlImpl final : public Crawl {

@@ -130,7 +130,7 @@ TEST_F(HttpClientTls, ConnectionsOfOneClientGoOnWithEarlierSessions) {
 
 // libcurl keeps few sessions in one place.
 TEST_F(HttpClientTls, SessionsOfManyHostsAreKept) {
-  constexpr std::size_t kHosts = 12;
+  constexpr std::size_t kHosts = 256;
   const Identity own = Identity::make("localhost", &ca_);
   TlsServer server(own);
   HttpOptions options = trusting();

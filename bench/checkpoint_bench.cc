@@ -181,7 +181,7 @@ class Bench {
     options.politeness.leases_per_host = 1000;
     options.checkpoints.on_taken = [this](const trawl::CheckpointEvent& event) {
       must(Result<void>(event.result));
-      taken_.fetch_add(1);
+      if (event.written) taken_.fetch_add(1);
       if (again_.load()) must(frontier_->request_checkpoint());
     };
     return options;

@@ -81,8 +81,9 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
   if (!state->resumed && counters->admitted > 0)
     return tl::unexpected(lost_manifest(options->directory));
   const KeyedHash hash = KeyedHash::from_key(state->manifest.hash_key);
+  const bool had_checkpoint = !state->manifest.checkpoints.empty();
   auto filter = recover_filter(options->directory, state->manifest, **store,
-                               filter_options(*options, hash), report);
+                               filter_options(*options, state->manifest), report);
   if (!filter) return tl::unexpected(filter.error());
   if (!state->resumed) {
     auto published = publish_new_crawl(state->manifest, counters->admitted, options->directory);
@@ -98,6 +99,7 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
                               .filter = std::move(*filter),
                               .counters = *counters,
                               .set_aside_keys_changed = *keys_changed,
+                              .lost_checkpoints = had_checkpoint && report.checkpoint.empty(),
                               .resumed = report.resumed,
                               .real_clock = !given.testing.clock});
   if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());

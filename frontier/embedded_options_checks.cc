@@ -37,6 +37,10 @@ Result<void> check_options(const EmbeddedOptions& options) {
   if (!valid) return valid;
   if (valid = check_wait("checkpoints.interval", options.checkpoints.interval); !valid)
     return valid;
+  if (valid = check_wait("checkpoints.max_replay", options.checkpoints.max_replay); !valid)
+    return valid;
+  if (options.checkpoints.max_replay.count() == 0)
+    return invalid("checkpoints.max_replay must be above 0");
   if (options.checkpoints.keep == 0) return invalid("checkpoints.keep must be at least 1, not 0");
   if (options.store.shards == 0 || options.store.shards > 1024) {
     return invalid(

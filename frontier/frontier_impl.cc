@@ -31,7 +31,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
       lock_(std::move(parts.lock)),
       store_(std::move(parts.store)),
       filter_(std::move(parts.filter)),
-      checkpointer_(options.directory, parts.manifest, options.checkpoints.keep),
+      checkpointer_(options.directory, parts.manifest, options.checkpoints.keep, filter_),
       leases_(options.limits.max_open_leases),
       awaits_lease_(options.store.shards),
       wakes_(options.store.shards),
@@ -57,12 +57,13 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
   }
   commits_.emplace(writer_, memory_.commits);
-  schedule_.emplace(CheckpointPlan{.interval = options_.checkpoints.interval,
-                                   .admissions = options_.checkpoints.admissions,
+  schedule_.emplace(CheckpointPlan{.rule = CheckpointRule::of(options_.checkpoints),
+                                   .replayed_per_second = parts.manifest.replayed_per_second,
                                    .take =
                                        [this](const std::atomic<bool>& give_up) {
                                          const SnapshotPace pace{
                                              .bytes_per_second = options_.checkpoints.max_rate,
+                                             .hurry = &hurry_,
                                              .give_up = &give_up};
                                          const ReaderLock use(using_store_);
                                          return checkpointer_.take(filter_, *commits_, *store_,
@@ -71,6 +72,8 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
                                    .covered = [this] { return checkpointer_.covered(); },
                                    .report = options_.checkpoints.on_taken},
                     parts.counters.admitted);
+  // So that the next opening need not rebuild the filter again.
+  if (parts.lost_checkpoints) schedule_->request();
 }
 
 FrontierImpl::~FrontierImpl() {
@@ -315,18 +318,12 @@ Result<FrontierStats> FrontierImpl::stats() const {
 }
 
 Result<void> FrontierImpl::close() {
-  // Relaxed: publishes no other data. Set first: close() may have to wait for a slow checkpoint of
-  // the schedule.
+  // Relaxed: publishes no other data.
   hurry_.store(true, std::memory_order_relaxed);
-  schedule_->stop();
   const MutexLock lock(closing_);
   if (std::exchange(closed_, true)) return {};
   if (queue_counter_) queue_counter_->stop();
-  Result<void> done;
-  {
-    const ReaderLock use(using_store_);
-    done = checkpointer_.take(filter_, *commits_, *store_);
-  }
+  Result<void> done = schedule_->close();
   // In this order: the committer and the shards use the store.
   if (auto ended = commits_->close(); done && !ended) done = ended;
   const WriterLock unused(using_store_);

@@ -40,6 +40,7 @@ struct FrontierParts {
   GrowingBloomFilter filter;
   Counters counters;
   bool set_aside_keys_changed;  // GroupWriterOptions
+  bool lost_checkpoints;        // none could be used, and the filter was rebuilt
   bool resumed;                 // the directory held a frontier
   bool real_clock;              // TestingOptions::clock was not given
 };

@@ -39,10 +39,9 @@ VerbHelp help_of_trawl() {
                    {"trawl demo", "crawl a built-in sample site"}},
       .exits = exits_of_crawls(),
       .signals =
-          "the first SIGINT or SIGTERM finishes the requests in flight, writes a checkpoint and "
-          "prints\n"
-          "the resume command; the second drops the requests in flight; the third quits without a "
-          "checkpoint.\n"
+          "the first SIGINT or SIGTERM finishes the requests in flight and prints the resume "
+          "command;\n"
+          "the second drops the requests in flight; the third quits at once.\n"
           "SIGUSR1 writes a checkpoint."};
 }
 

@@ -86,7 +86,7 @@ ordered_json stopped_host_json(const std::string& name, const HostInfo* info,
 }
 
 ordered_json stopped_filter_json(const FrontierSummary& summary, bool exact) {
-  if (!summary.filter_read) return nullptr;
+  if (!summary.filter_known) return nullptr;
   const FilterStats& filter = summary.stats.filter;
   ordered_json json{{"items", filter.inserted},         {"capacity", filter.capacity},
                     {"layers", filter.layers},          {"fill", filter.fill},

@@ -31,9 +31,7 @@ class Interruption {
       spdlog::warn("finishing the requests in flight; interrupt again to drop them");
       crawl.drain();
     } else if (signals_ == 2) {
-      spdlog::warn(
-          "dropping the requests in flight and writing a checkpoint; interrupt again to quit "
-          "without it");
+      spdlog::warn("dropping the requests in flight; interrupt again to quit at once");
       crawl.abort();
     } else {
       ::_exit(kForced);
@@ -138,7 +136,7 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   // Read before close(): more URLs may fall due while it runs.
   const CrawlEnd end = crawl.why_ended();
   status.crawl_has_ended();
-  // close() writes the last checkpoint, which may take seconds: signals are handled meanwhile.
+  // close() may write a checkpoint, which takes seconds: signals are handled meanwhile.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
   while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     attend();

@@ -42,7 +42,7 @@ ordered_json json_of(const HostInfo& host) {
 }
 
 ordered_json filter_json(const FrontierSummary& summary) {
-  if (!summary.filter_read) return {};
+  if (!summary.filter_known) return {};
   const FilterStats* const filter = &summary.stats.filter;
   const auto better = better_capacity(*filter);
   return {{"keys", filter->inserted},
@@ -110,8 +110,10 @@ std::string details_of(const HostInfo& host) {
 }
 
 std::string replayed_text(const FrontierSummary& summary) {
-  if (summary.checkpoints.empty() || !summary.checkpoints.back().sequence) return "";
-  const std::uint64_t covered = *summary.checkpoints.back().sequence;
+  if (!summary.profile) return "";  // nor is there a MANIFEST
+  const auto newest =
+      summary.checkpoints.empty() ? std::nullopt : summary.checkpoints.back().sequence;
+  const std::uint64_t covered = newest.value_or(0);
   if (covered > summary.stats.admitted) return "";
   return fmt::format("{} URLs to replay", summary.stats.admitted - covered);
 }
@@ -153,8 +155,9 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
          fmt::format("{}, {}{}", checkpoint.file, readable_bytes(checkpoint.bytes),
                      checkpoint.sequence ? fmt::format(", {} URLs", *checkpoint.sequence) : ""));
   }
+  if (summary.checkpoints.empty()) line("checkpoint", "none");
   if (const auto replayed = replayed_text(summary); !replayed.empty()) line("", replayed);
-  if (summary.filter_read) {
+  if (summary.filter_known) {
     const FilterStats& filter = summary.stats.filter;
     line("filter", fmt::format("{} layer{}, room for {} URLs, {}, false-positive rate {:.2g}",
                                filter.layers, filter.layers == 1 ? "" : "s", filter.capacity,

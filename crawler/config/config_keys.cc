@@ -386,8 +386,14 @@ Rows filter_and_frontier() {
       KEY(frontier.max_set_aside, integer("URLs", 0),
           "How many URLs that failed, or that a rule passed over, are kept for a later run: about "
           "150 bytes each, on disk. Links that were never queued take at most half of that."),
+      KEY(checkpoint.max_replay, duration(1ms, 7 * kDay),
+          "A resumed crawl replays what was queued since the last checkpoint, about 3.5 million "
+          "URLs per second. A checkpoint is taken when that would take longer than this; at the "
+          "end of a run, too."),
       KEY(checkpoint.interval, duration(1ms, 7 * kDay),
-          "The time between two checkpoints. A resumed crawl replays what came after the last."),
+          "The longest time between two checkpoints. If unset, only `max_replay` decides. None is "
+          "taken if no URL was queued since the last.",
+          R"("1h")"),
       KEY(checkpoint.admissions, integer("URLs", 0),
           "A checkpoint is also taken when this many URLs were queued since the last. 0 disables "
           "this."),

@@ -199,7 +199,8 @@ struct CrawlConfig {
     friend bool operator==(const FrontierStore&, const FrontierStore&) = default;
   } frontier;
   struct Checkpoint {
-    std::chrono::milliseconds interval{60'000};
+    std::chrono::milliseconds max_replay{30'000};
+    std::optional<std::chrono::milliseconds> interval;
     std::uint64_t admissions = 0;  // 0 disables
     std::uint64_t max_rate = 0;    // bytes per second; 0: unlimited
     std::uint32_t keep = 2;

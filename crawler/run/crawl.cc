@@ -247,6 +247,7 @@ class CrawlImpl final : public Crawl {
     thread_.check();
     check_free_space();
     sample_history();
+    save_totals();
     context_->host_troubles.log_left_out();
     const CrawlPhase phase = context_->phase();
     if (phase == CrawlPhase::kAborting) return true;
@@ -668,6 +669,19 @@ class CrawlImpl final : public Crawl {
                                           .count());
   }
 
+  // Each minute, and after a checkpoint. A failure does not stop the crawl: only totals are lost.
+  void save_totals() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!totals_due_.exchange(false, std::memory_order_relaxed) &&
+        now - totals_saved_ < std::chrono::minutes(1)) {
+      return;
+    }
+    totals_saved_ = now;
+    warn_of_full_set_aside();
+    if (const auto saved = totals_->write(totals_now()); !saved)
+      spdlog::warn("{}", saved.error().message);
+  }
+
   void sample_history() {
     const auto now =
         std::chrono::time_point_cast<SystemTime::duration>(std::chrono::system_clock::now());
@@ -756,9 +770,12 @@ class CrawlImpl final : public Crawl {
     // acquire: pairs with the store in start().
     const bool running = running_.load(std::memory_order_acquire);
     if (running) warn_of_full_set_aside();
-    if (event.result) {
+    if (!event.written) {
+      room_log(LogRoom::kFrontier)
+          .info("no checkpoint written: no URL was queued since the last one");
+    } else if (event.result) {
       note_checkpoint(event);
-      if (running) save_totals();
+      totals_due_.store(true, std::memory_order_relaxed);
       room_log(LogRoom::kFrontier)
           .log(asked_for ? spdlog::level::info : spdlog::level::debug,
                "checkpoint published in {:.3f} s",
@@ -791,12 +808,6 @@ class CrawlImpl final : public Crawl {
         "frontier.max_set_aside = {} is reached: further failed or excluded URLs are counted, but "
         "not kept for a later run",
         config_.frontier.max_set_aside);
-  }
-
-  // A failure does not stop the crawl: only totals are lost.
-  void save_totals() const {
-    if (const auto saved = totals_->write(totals_now()); !saved)
-      spdlog::warn("{}", saved.error().message);
   }
 
   void join() {
@@ -839,6 +850,8 @@ class CrawlImpl final : public Crawl {
   mutable FrontierStats last_stats_ TRAWL_GUARDED_BY(last_stats_mutex_);
   std::optional<CheckpointInfo> last_checkpoint_ TRAWL_GUARDED_BY(last_stats_mutex_);
   std::chrono::steady_clock::time_point started_{};
+  std::chrono::steady_clock::time_point totals_saved_ = std::chrono::steady_clock::now();
+  std::atomic<bool> totals_due_{false};
 
   std::atomic<bool> running_{false};
   std::atomic<bool> set_aside_full_{false};        // the warning was printed
@@ -909,7 +922,8 @@ Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   options.limits.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
   options.limits.max_url_length = config.scope.max_url_length;
   options.checkpoints.keep = config.checkpoint.keep;
-  options.checkpoints.interval = config.checkpoint.interval;
+  options.checkpoints.max_replay = config.checkpoint.max_replay;
+  options.checkpoints.interval = config.checkpoint.interval.value_or(std::chrono::milliseconds(0));
   options.checkpoints.admissions = config.checkpoint.admissions;
   options.checkpoints.max_rate = config.checkpoint.max_rate;
   options.seen.profile = std::move(*profile);

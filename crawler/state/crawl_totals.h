@@ -9,7 +9,7 @@
 
 namespace trawl {
 
-// Written with each checkpoint and at the end; a crash loses what was counted since.
+// Written each minute, with each checkpoint and at the end; a crash loses what was counted since.
 class CrawlTotals {
  public:
   struct Totals {

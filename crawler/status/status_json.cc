@@ -80,8 +80,8 @@ ordered_json checkpoint_part(const Crawl& crawl, const CrawlConfig& config,
   if (!last) return part;
   part["last"] = to_rfc3339(last->ended);
   part["took_ms"] = last->took.count();
-  if (config.checkpoint.interval.count() > 0)
-    part["next"] = to_rfc3339(last->ended + config.checkpoint.interval);
+  if (config.checkpoint.interval)
+    part["next"] = to_rfc3339(last->ended + *config.checkpoint.interval);
   return part;
 }
 

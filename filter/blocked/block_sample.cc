@@ -38,17 +38,30 @@ BlockSample BlockSampler::result() const noexcept {
   return {.fill = static_cast<double>(set_) / (blocks * kBitsPerBlock), .rate = rates_ / blocks};
 }
 
+namespace {
+
+// The probability that a key sets a given bit of its block.
+double chance_to_set(unsigned hashes) {
+  const MaskShape shape(hashes);
+  return 1 - std::pow(1 - 1.0 / kBitsPerWord, shape.rounds) *
+                 (1 - static_cast<double>(shape.extra) / kBitsPerBlock);
+}
+
+}  // namespace
+
+double blocked_fill_with_keys(const SnapshotSection& section) {
+  const double blocks = static_cast<double>(section.words) / kWordsPerBlock;
+  const double load = static_cast<double>(section.inserted) / blocks;
+  return 1 - std::exp(-load * chance_to_set(section.hashes));
+}
+
 double blocked_keys_with_fill(const SnapshotSection& section, double filled) {
   assert(filled >= 0 && filled <= 1 && section.hashes > 0);
-  // A key leaves a given bit of its block unset with probability `unset`. So with a mean load of x
-  // keys a block, the share exp(-x (1 - unset)) of the bits remains unset.
-  const MaskShape shape(section.hashes);
-  const double unset = std::pow(1 - 1.0 / kBitsPerWord, shape.rounds) *
-                       (1 - static_cast<double>(shape.extra) / kBitsPerBlock);
+  // With a mean load of x keys a block, the share exp(-x chance_to_set) of the bits remains unset.
   const double blocks_in_all = static_cast<double>(section.words) / kWordsPerBlock;
   const double bits = static_cast<double>(section.words) * kBitsPerWord;
   const double rest = std::max(1 - filled, 1 / bits);
-  return -std::log(rest) / (1 - unset) * blocks_in_all;
+  return -std::log(rest) / chance_to_set(section.hashes) * blocks_in_all;
 }
 
 FilterStats blocked_stats(const SnapshotSection& section, const BlockSample& sample) {

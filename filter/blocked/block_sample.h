@@ -51,7 +51,9 @@ BlockSample sample_blocks(unsigned hashes, std::uint64_t all, std::uint64_t most
   return sampler.result();
 }
 
-// The number of keys that would set this share of the bits.
+// The share of the bits that the section's `inserted` keys set, and the number of keys that would
+// set this share.
+double blocked_fill_with_keys(const SnapshotSection& section);
 double blocked_keys_with_fill(const SnapshotSection& section, double filled);
 
 // The statistics of a blocked filter, or of a layer.

@@ -37,11 +37,6 @@ bool is_exact_keys_file(const std::string& path) {
   return read && std::string_view(bytes.data(), *read) == kMagic;
 }
 
-std::uint64_t identity_of(const SnapshotIndex& filter) {
-  return checksum_of(encode_snapshot_header(filter.header) +
-                     encode_snapshot_directory(filter.chunks));
-}
-
 std::string encode_exact_header(const ExactHeader& header) {
   std::string bytes(kMagic);
   put_fixed(bytes, kExactVersion);

@@ -31,8 +31,6 @@ std::string exact_keys_path(const std::string& filter);
 std::string coming_exact_keys_path(const std::string& filter);
 // Whether the path is a file of such keys, of any version.
 bool is_exact_keys_file(const std::string& path);
-// A 64-bit digest of a filter's file: of its header and the checksums of its chunks.
-std::uint64_t identity_of(const SnapshotIndex& filter);
 
 std::string encode_exact_header(const ExactHeader& header);
 // Decodes the header of a file of `bytes` bytes. Errors: kCorrupt, kUnsupportedVersion.

@@ -21,30 +21,36 @@ Result<GrowingBloomFilter> GrowingBloomFilter::create(const Options& options) {
 
 Result<GrowingBloomFilter> GrowingBloomFilter::load(const std::string& path,
                                                     std::uint64_t max_memory_bytes) {
-  const auto reader = SnapshotReader::open(path, kKind);
-  if (!reader) return tl::unexpected(reader.error());
-  auto state = State::of_header(reader->header(), path, max_memory_bytes);
+  auto state = State::read(path, max_memory_bytes, nullptr);
   if (!state) return tl::unexpected(state.error());
-  auto read = reader->read_words(
-      [&](std::size_t section, std::uint64_t first, std::span<const std::uint64_t> words) {
-        (*state)->current().layers[section]->bits->words.store(first, words);
-      });
-  if (!read) return tl::unexpected(read.error());
+  return GrowingBloomFilter(std::move(*state));
+}
+
+Result<GrowingBloomFilter> GrowingBloomFilter::load_what_is_intact(
+    const std::string& path, std::uint64_t max_memory_bytes, std::vector<std::string>& damage) {
+  auto state = State::read(path, max_memory_bytes, &damage);
+  if (!state) return tl::unexpected(state.error());
   return GrowingBloomFilter(std::move(*state));
 }
 
 template <class Write>
 Result<std::uint64_t> GrowingBloomFilter::State::write(const std::string& path,
-                                                       const Write& write_file) const {
+                                                       const Write& write_file,
+                                                       std::span<const LayerFile> files) const {
   const Table& saved = current();
   SnapshotHeader header = header_of(saved);
+  assert(files.size() < saved.layers.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    header.sections[i].file = files[i].number;
+    header.sections[i].file_identity = files[i].identity;
+  }
   // The header is written last, so that it counts the keys inserted while the words were copied: a
   // loaded filter must not be fuller than its count says. (Only keys being inserted at that moment
   // may be in the words but not counted.)
   return write_file(path, header,
                     [&](std::size_t i, std::uint64_t first, std::span<std::uint64_t> out) {
                       saved.layers[i]->bits->words.copy(first, out);
-                      header.sections[i] = section_of(*saved.layers[i]);
+                      header.sections[i].inserted = saved.layers[i]->bits->inserted.sum();
                     });
 }
 
@@ -52,12 +58,45 @@ Result<std::uint64_t> GrowingBloomFilter::save(const std::string& path) const {
   return state_->write(path, save_snapshot);
 }
 
-Result<std::uint64_t> GrowingBloomFilter::write_unpublished(const std::string& path,
-                                                            const SnapshotPace& pace) const {
+Result<std::uint64_t> GrowingBloomFilter::write_unpublished(
+    const std::string& path, const SnapshotPace& pace, std::span<const LayerFile> layers) const {
   return state_->write(
-      path, [&](const std::string& file, const SnapshotHeader& header, const CopyWords& copy) {
+      path,
+      [&](const std::string& file, const SnapshotHeader& header, const CopyWords& copy) {
         return write_snapshot(file, header, copy, pace);
-      });
+      },
+      layers);
+}
+
+std::size_t GrowingBloomFilter::full_layers() const noexcept {
+  return state_->current().layers.size() - 1;
+}
+
+Result<GrowingBloomFilter::LayerFile> GrowingBloomFilter::write_layer(
+    std::size_t layer, std::uint64_t number, const std::string& path,
+    const SnapshotPace& pace) const {
+  assert(layer < full_layers() && number > 0);
+  const State::Bits& bits = *state_->current().layers[layer]->bits;
+  const SnapshotHeader header{.kind = FilterKind::kBlocked,
+                              .hash_key = state_->hash.key(),
+                              .capacity = bits.capacity,
+                              .target_rate = bits.target_rate,
+                              .sections = {bits.section()}};
+  const auto written = write_snapshot(
+      path, header,
+      [&](std::size_t, std::uint64_t first, std::span<std::uint64_t> out) {
+        bits.words.copy(first, out);
+      },
+      pace);
+  if (!written) return tl::unexpected(written.error());
+  return SnapshotReader::open(path, FilterKind::kBlocked).map([&](const SnapshotReader& reader) {
+    return LayerFile{.number = number, .identity = reader.identity()};
+  });
+}
+
+const std::vector<GrowingBloomFilter::LayerFile>& GrowingBloomFilter::loaded_layers()
+    const noexcept {
+  return state_->loaded;
 }
 
 bool GrowingBloomFilter::insert(Fingerprint key) noexcept {

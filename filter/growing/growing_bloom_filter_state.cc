@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "filter/blocked/block_sample.h"
 #include "filter/growing/layer_statistics.h"
 #include "filter/growing/layer_switch.h"
 
@@ -181,6 +182,30 @@ Result<std::uint64_t> GrowingBloomFilter::State::room_of_newest(std::uint64_t ma
     return error(ErrorCode::kNoSpace, "no memory for the next layer of the filter");
   }
   return current().newest().room.left();
+}
+
+Result<FilterStats> GrowingBloomFilter::expected_stats(const Options& options, std::uint64_t keys) {
+  FilterStats sum{.target_rate = options.false_positive_rate, .layers = 0};
+  double left = options.false_positive_rate;
+  for (std::uint64_t capacity = options.capacity; sum.layers == 0 || keys > 0;
+       capacity = next_layer_capacity(capacity)) {
+    const double rate =
+        sum.layers == 0 ? first_layer_rate(left) : next_layer_rate(left, sum.layers);
+    const auto layout = growing_layer_layout(capacity, rate);
+    if (!layout) return tl::unexpected(layout.error());
+    const SnapshotSection section{.words = layout->blocks * kWordsPerBlock,
+                                  .capacity = capacity,
+                                  .target_rate = rate,
+                                  .inserted = std::min(keys, capacity),
+                                  .hashes = layout->hashes};
+    const double fill = blocked_fill_with_keys(section);
+    add_layer(sum, blocked_stats(section, {.fill = fill, .rate = 0}), 0);
+    sum.fill = fill;
+    ++sum.layers;
+    keys -= section.inserted;
+    left -= rate;
+  }
+  return sum;
 }
 
 FilterStats GrowingBloomFilter::State::stats() const {

@@ -1,6 +1,7 @@
 // The state of a growing filter.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -24,11 +25,14 @@ double first_layer_rate(double budget);
 double next_layer_rate(double left, std::size_t layers);
 
 // The planned capacity of the next layer, if there is memory for it: six layers hold a thousand
-// times the keys of the first. The largest leaves one bit spare, since room is counted in signed
+// times the keys of the first. Layers stop growing at kLargestNextLayer, since each checkpoint
+// writes the newest one. kMostKeysOfALayer leaves one bit spare, since room is counted in signed
 // numbers.
 inline constexpr std::uint64_t kMostKeysOfALayer = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kLargestNextLayer = 1'500'000'000;
 constexpr std::uint64_t next_layer_capacity(std::uint64_t newest) {
-  return newest / 4 * 15 + (newest % 4 * 15 + 3) / 4;
+  if (newest >= kLargestNextLayer) return newest;
+  return std::min(kLargestNextLayer, newest / 4 * 15 + (newest % 4 * 15 + 3) / 4);
 }
 
 // The layout of a layer planned for `keys` keys. Every layer is sized for 1 / kSpareShare more than
@@ -119,7 +123,15 @@ struct GrowingBloomFilter::State {
   FilterStats stats() const;
   // `write` is save_snapshot() or write_snapshot().
   template <class Write>
-  Result<std::uint64_t> write(const std::string& path, const Write& write_file) const;
+  Result<std::uint64_t> write(const std::string& path, const Write& write_file,
+                              std::span<const LayerFile> files = {}) const;
+  // Reads the words. `damage`: as in load_what_is_intact(); null if any damage is an error.
+  static Result<std::unique_ptr<State>> read(const std::string& path,
+                                             std::uint64_t max_memory_bytes,
+                                             std::vector<std::string>* damage);
+  // Reads a layer that has a file of its own, or what is intact of it. Errors: as load().
+  Result<void> read_layer_file(const SnapshotHeader& header, std::size_t layer,
+                               const std::string& path);
   SnapshotHeader header_of(const Table& saved) const;
   static SnapshotSection section_of(const Layer& layer);
 
@@ -134,6 +146,8 @@ struct GrowingBloomFilter::State {
   void begin_layer_if_full(Layer& full) noexcept TRAWL_REQUIRES(growing);
 
   mutable Mutex growing;  // held while a layer is created
+
+  std::vector<LayerFile> loaded;  // loaded_layers()
 
   std::uint64_t capacity;  // of the first layer
   double budget;

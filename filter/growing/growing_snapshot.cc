@@ -1,5 +1,6 @@
 // Saving and loading growing filters: one section per layer.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -7,6 +8,7 @@
 
 #include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/growing/layer_checks.h"
+#include "filter/snapshot/snapshot_reader.h"
 
 namespace trawl {
 
@@ -61,6 +63,52 @@ Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::of
   }
   state->open();
   return state;
+}
+
+Result<std::unique_ptr<GrowingBloomFilter::State>> GrowingBloomFilter::State::read(
+    const std::string& path, std::uint64_t max_memory_bytes, std::vector<std::string>* damage) {
+  const auto reader = SnapshotReader::open(path, kKind);
+  if (!reader) return tl::unexpected(reader.error());
+  const SnapshotHeader& header = reader->header();
+  auto state = of_header(header, path, max_memory_bytes);
+  if (!state) return state;
+  auto read = reader->read_words(
+      [&](std::size_t section, std::uint64_t first, std::span<const std::uint64_t> words) {
+        (*state)->current().layers[section]->bits->words.store(first, words);
+      });
+  if (!read) return tl::unexpected(read.error());
+  for (std::size_t i = 0; i < header.sections.size() && header.sections[i].file != 0; ++i) {
+    read = (*state)->read_layer_file(header, i, path);
+    if (read) continue;
+    if (damage == nullptr) return tl::unexpected(read.error());
+    damage->push_back(read.error().message);
+    Bits& bits = *(*state)->current().layers[i]->bits;
+    std::uint64_t set = 0;
+    for (std::uint64_t word = 0; word < bits.words.size(); ++word)
+      set += static_cast<std::uint64_t>(
+          std::popcount(bits.words[word].load(std::memory_order_relaxed)));
+    const double fill =
+        static_cast<double>(set) / static_cast<double>(bits.words.size()) / kBitsPerWord;
+    bits.inserted.reset(std::min(header.sections[i].inserted, bits.keys_with_fill(fill)));
+  }
+  return state;
+}
+
+Result<void> GrowingBloomFilter::State::read_layer_file(const SnapshotHeader& header,
+                                                        std::size_t layer,
+                                                        const std::string& path) {
+  const auto reader = SnapshotReader::open_layer(header, layer, path);
+  if (!reader) return tl::unexpected(reader.error());
+  Bits& bits = *current().layers[layer]->bits;
+  Result<void> whole = reader->read_intact_words(
+      [&](std::size_t, std::uint64_t first, std::span<const std::uint64_t> words) {
+        bits.words.store(first, words);
+      });
+  if (whole && loaded.size() == layer) {
+    const SnapshotSection& section = header.sections[layer];
+    loaded.push_back({.number = section.file, .identity = section.file_identity});
+  }
+  return whole;
 }
 
 SnapshotSection GrowingBloomFilter::State::section_of(const Layer& layer) {

@@ -24,12 +24,15 @@ namespace {
 class MappedLayers {
  public:
   static Result<MappedLayers> of_snapshot(const MappedSnapshot& snapshot);
+  // Of the layers that have files of their own.
+  Result<void> verify() const;
   void find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept;
   FilterStats stats() const;
 
  private:
   explicit MappedLayers(double target_rate) : target_rate_(target_rate) {}
   double target_rate_;
+  std::vector<MappedSnapshot> files_;
   std::vector<MappedBlocks> layers_;  // oldest first; a blocked filter has one
   std::unique_ptr<ReadAhead> read_ahead_ = std::make_unique<ReadAhead>();
 };
@@ -42,11 +45,24 @@ Result<MappedLayers> MappedLayers::of_snapshot(const MappedSnapshot& snapshot) {
   }
   MappedLayers all(header.target_rate);
   for (std::size_t i = 0; i < header.sections.size(); ++i) {
-    auto layer = MappedBlocks::of_section(snapshot, i);
+    if (header.sections[i].file != 0) {
+      auto file = snapshot.open_layer(i);
+      if (!file) return tl::unexpected(file.error());
+      all.files_.push_back(std::move(*file));
+    }
+    auto layer = header.sections[i].file != 0 ? MappedBlocks::of_section(all.files_.back(), 0)
+                                              : MappedBlocks::of_section(snapshot, i);
     if (!layer) return tl::unexpected(layer.error());
     all.layers_.push_back(*layer);
   }
   return all;
+}
+
+Result<void> MappedLayers::verify() const {
+  for (const MappedSnapshot& file : files_) {
+    if (auto whole = file.verify(); !whole) return whole;
+  }
+  return {};
 }
 
 void MappedLayers::find(std::span<const Fingerprint> keys, std::span<bool> found) const noexcept {
@@ -130,7 +146,10 @@ std::size_t MappedFilter::contains_batch(std::span<const Fingerprint> keys,
 }
 
 Result<void> MappedFilter::verify() const {
-  return state_->snapshot.verify();
+  return state_->snapshot.verify().and_then([&]() -> Result<void> {
+    const auto* const layers = std::get_if<MappedLayers>(&state_->words);
+    return layers == nullptr ? Result<void>{} : layers->verify();
+  });
 }
 
 FilterKind MappedFilter::kind() const noexcept {

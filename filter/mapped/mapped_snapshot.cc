@@ -60,6 +60,14 @@ Result<MappedSnapshot> MappedSnapshot::open(const std::string& path) {
                         std::move(*places));
 }
 
+Result<MappedSnapshot> MappedSnapshot::open_layer(std::size_t section) const {
+  auto layer = open(layer_file_path(path(), header().sections[section].file));
+  if (!layer) return layer;
+  if (auto same = check_layer_file(header(), section, layer->index_, layer->path()); !same)
+    return tl::unexpected(same.error());
+  return layer;
+}
+
 MappedSection MappedSnapshot::section(std::size_t number) const noexcept {
   assert(number < header().sections.size());
   std::uint64_t first_chunk = 0;

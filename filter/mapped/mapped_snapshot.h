@@ -66,6 +66,10 @@ class MappedSnapshot {
   // kUnsupportedVersion, kIo, kNoSpace.
   static Result<MappedSnapshot> open(const std::string& path);
 
+  // Opens the file of a section that is not in the snapshot itself. Errors: as open(); kCorrupt if
+  // the file is another one.
+  Result<MappedSnapshot> open_layer(std::size_t section) const;
+
   const SnapshotHeader& header() const noexcept { return index_.header; }
   const std::string& path() const noexcept { return file_.path(); }
   MappedSection section(std::size_t number) const noexcept;

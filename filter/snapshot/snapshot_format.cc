@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <filesystem>
 #include <new>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ constexpr std::string_view kMagic = "TRAWLFLT";
 constexpr std::string_view kFirstMagic = "TRAWLBBF";  // version 1
 constexpr std::uint32_t kFirstVersion = 2;            // the first version with kMagic
 constexpr std::uint32_t kFirstCutVersion = 3;         // before it, the last chunk was whole
+constexpr std::uint32_t kFirstFilesVersion = 4;       // sections may be in files of their own
 constexpr std::string_view kEndMagic = "TRAWLEND";
 constexpr std::size_t kChecksumBytes = 8;
 constexpr std::size_t kEntryBytes = 8 + 8;
@@ -37,7 +39,18 @@ bool plausible(const SnapshotSection& section) {
          section.target_rate > 0 && section.target_rate < 1;
 }
 
-Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
+// Only leading sections are in files of their own, and only the layers of a growing filter.
+bool has_possible_files(const SnapshotHeader& header) {
+  bool in_this_file = false;
+  for (const SnapshotSection& section : header.sections) {
+    if (section.file != 0 && (in_this_file || header.kind != FilterKind::kGrowing)) return false;
+    if (section.file == 0 && section.file_identity != 0) return false;
+    in_this_file |= section.file == 0;
+  }
+  return in_this_file;
+}
+
+Result<SnapshotHeader> decode_fields(Decoder& in, std::uint32_t version, const std::string& path) {
   SnapshotHeader header;
   header.kind = static_cast<FilterKind>(in.fixed<std::uint32_t>());
   for (auto& byte : header.hash_key)
@@ -58,9 +71,14 @@ Result<SnapshotHeader> decode_fields(Decoder& in, const std::string& path) {
     section.inserted = in.fixed<std::uint64_t>();
     section.hashes = in.fixed<std::uint32_t>();
     section.detail = in.fixed<std::uint32_t>();
+    if (version >= kFirstFilesVersion) {
+      section.file = in.fixed<std::uint64_t>();
+      section.file_identity = in.fixed<std::uint64_t>();
+    }
     possible = plausible(section);
     header.sections.push_back(section);
   }
+  possible = possible && has_possible_files(header);
   if (!possible) return damaged_snapshot(path, "its parameters are impossible");
   if (header.hash_algorithm != KeyedHash::kAlgorithm) {
     return error(
@@ -103,7 +121,7 @@ Result<SnapshotHeader> decode_header(std::string_view bytes, std::uint32_t& vers
             "one",
             path, version, kSnapshotVersion));
   }
-  return decode_fields(in, path);
+  return decode_fields(in, version, path);
 }
 
 // Verifies the end mark and returns the directory's bytes, for at most `most` chunks. May throw
@@ -168,8 +186,10 @@ std::uint64_t SnapshotHeader::chunks() const noexcept {
 }
 
 std::string encode_snapshot_header(const SnapshotHeader& header) {
+  const bool has_files = std::ranges::any_of(
+      header.sections, [](const SnapshotSection& section) { return section.file != 0; });
   std::string out(kMagic);
-  put_fixed(out, kSnapshotVersion);
+  put_fixed(out, has_files ? kFirstFilesVersion : kFirstCutVersion);
   put_fixed(out, static_cast<std::uint32_t>(header.kind));
   for (const auto byte : header.hash_key)
     put_fixed(out, byte);
@@ -184,6 +204,9 @@ std::string encode_snapshot_header(const SnapshotHeader& header) {
     put_fixed(out, section.inserted);
     put_fixed(out, section.hashes);
     put_fixed(out, section.detail);
+    if (!has_files) continue;
+    put_fixed(out, section.file);
+    put_fixed(out, section.file_identity);
   }
   assert(out.size() <= kSnapshotHeaderBytes - kChecksumBytes);
   out.resize(kSnapshotHeaderBytes - kChecksumBytes, '\0');
@@ -255,6 +278,27 @@ Result<SnapshotIndex> read_snapshot_index(const InputFile& file) {
     return error(ErrorCode::kNoSpace, "not enough memory for the directory of " + file.path());
   }
   return index;
+}
+
+std::uint64_t identity_of(const SnapshotIndex& filter) {
+  return checksum(encode_snapshot_header(filter.header) + encode_snapshot_directory(filter.chunks));
+}
+
+Result<void> check_layer_file(const SnapshotHeader& header, std::size_t section,
+                              const SnapshotIndex& file, const std::string& path) {
+  const SnapshotSection& layer = header.sections[section];
+  // The identity covers the file's header; the size is compared for files that were made to have
+  // it.
+  if (identity_of(file) == layer.file_identity && file.header.sections.size() == 1 &&
+      file.header.sections.front().words == layer.words)
+    return {};
+  return damaged_snapshot(
+      path, fmt::format("it is not layer {} of the filter that refers to it", section + 1));
+}
+
+std::string layer_file_path(const std::string& path, std::uint64_t number) {
+  return (std::filesystem::path(path).parent_path() / fmt::format("filter-{:06}.layer", number))
+      .string();
 }
 
 tl::unexpected<Error> damaged_snapshot(const std::string& path, const std::string& why) {

@@ -13,8 +13,10 @@
 
 namespace trawl {
 
-// Version 2, which can also be read, has only whole chunks, and other layers of growing filters.
-inline constexpr std::uint32_t kSnapshotVersion = 3;
+// The newest version. It is written only if a section is in a file of its own; without one, files
+// have version 3. Version 2, which can also be read, has only whole chunks, and other layers of
+// growing filters.
+inline constexpr std::uint32_t kSnapshotVersion = 4;
 inline constexpr std::size_t kSnapshotHeaderBytes = 4096;
 inline constexpr std::size_t kSnapshotChunkBytes = 64 * 1024;
 inline constexpr std::size_t kSnapshotChunkWords = kSnapshotChunkBytes / sizeof(std::uint64_t);
@@ -28,8 +30,13 @@ struct SnapshotSection {
   std::uint64_t inserted = 0;
   std::uint32_t hashes = 0;  // bits or counters per key (k)
   std::uint32_t detail = 0;  // a parameter that depends on the kind
+  // A layer of a growing filter that no longer changes: its words are in layer_file_path(), and
+  // none of its chunks is in this file. 0: they are in this file.
+  std::uint64_t file = 0;
+  std::uint64_t file_identity = 0;  // identity_of() that file
+  // In this file.
   std::uint64_t chunks() const noexcept {
-    return (words + kSnapshotChunkWords - 1) / kSnapshotChunkWords;
+    return file != 0 ? 0 : (words + kSnapshotChunkWords - 1) / kSnapshotChunkWords;
   }
 };
 
@@ -71,6 +78,14 @@ std::uint64_t snapshot_chunk_checksum(std::uint64_t index, std::string_view byte
 // Reads and verifies everything except the chunks. Errors: kCorrupt, kUnsupportedVersion, kIo;
 // kNoSpace if there is no memory for the directory.
 Result<SnapshotIndex> read_snapshot_index(const InputFile& file);
+
+// A 64-bit digest of a filter's file: of its header and the checksums of its chunks.
+std::uint64_t identity_of(const SnapshotIndex& filter);
+// Whether `file`, at `path`, is the file of that section of a snapshot. Errors: kCorrupt.
+Result<void> check_layer_file(const SnapshotHeader& header, std::size_t section,
+                              const SnapshotIndex& file, const std::string& path);
+// "filter-000007.layer" in the directory of the snapshot at `path`.
+std::string layer_file_path(const std::string& path, std::uint64_t number);
 
 // kCorrupt: "<path> is damaged: <why>".
 tl::unexpected<Error> damaged_snapshot(const std::string& path, const std::string& why);

@@ -23,7 +23,26 @@ Result<SnapshotReader> SnapshotReader::open(const std::string& path, FilterKind 
   return SnapshotReader(std::move(*file), std::move(*index));
 }
 
+Result<SnapshotReader> SnapshotReader::open_layer(const SnapshotHeader& header, std::size_t section,
+                                                  const std::string& path) {
+  const SnapshotSection& layer = header.sections[section];
+  auto reader = open(layer_file_path(path, layer.file), FilterKind::kBlocked);
+  if (!reader) return reader;
+  if (auto same = check_layer_file(header, section, reader->index_, reader->path()); !same)
+    return tl::unexpected(same.error());
+  return reader;
+}
+
 Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
+  return read_words(store_words, false);
+}
+
+Result<void> SnapshotReader::read_intact_words(const StoreWords& store_words) const {
+  return read_words(store_words, true);
+}
+
+Result<void> SnapshotReader::read_words(const StoreWords& store_words, bool go_on) const {
+  Result<void> result;
   std::vector<std::uint64_t> words(kSnapshotChunkWords);
   std::size_t section = 0;
   std::uint64_t first_chunk = 0;  // the section's
@@ -36,8 +55,11 @@ Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
     if (!bytes) return tl::unexpected(bytes.error());
     const std::string_view view(reinterpret_cast<const char*>(words.data()), kSnapshotChunkBytes);
     if (*bytes < size || snapshot_chunk_checksum(chunk.index, view) != chunk.checksum) {
-      return damaged_snapshot(file_.path(),
-                              fmt::format("the checksum of chunk {} is wrong", chunk.index));
+      auto damage = damaged_snapshot(file_.path(),
+                                     fmt::format("the checksum of chunk {} is wrong", chunk.index));
+      if (!go_on) return damage;
+      if (result) result = std::move(damage);
+      continue;
     }
     while (chunk.index - first_chunk >= header().sections[section].chunks())
       first_chunk += header().sections[section++].chunks();
@@ -47,7 +69,7 @@ Result<void> SnapshotReader::read_words(const StoreWords& store_words) const {
         std::min<std::uint64_t>(kSnapshotChunkWords, header().sections[section].words - first);
     store_words(section, first, {words.data(), count});
   }
-  return {};
+  return result;
 }
 
 }  // namespace trawl

@@ -84,6 +84,7 @@ Result<std::uint64_t> write_words(Result<SnapshotWriter> writer, const SnapshotH
   std::vector<std::uint64_t> chunk(kSnapshotChunkWords);
   std::uint64_t index = 0;
   for (std::size_t section = 0; section < header.sections.size(); ++section) {
+    if (header.sections[section].file != 0) continue;
     const std::uint64_t words = header.sections[section].words;
     for (std::uint64_t first = 0; first < words; first += kSnapshotChunkWords) {
       const auto count = std::min<std::uint64_t>(kSnapshotChunkWords, words - first);

@@ -14,33 +14,54 @@ CheckpointSchedule::CheckpointSchedule(CheckpointPlan plan, std::uint64_t admitt
 
 void CheckpointSchedule::begin() {
   const MutexLock lock(mutex_);
-  set_limit();
-  schedule_next(Clock::now());
-  if (plan_.interval.count() > 0 || plan_.admissions > 0) start_thread();
+  newest_ = Clock::now();
+  thread_ = std::thread([this] { run(); });
 }
 
 void CheckpointSchedule::request() {
   const MutexLock lock(mutex_);
   requested_ = true;
-  start_thread();
   notify();
+}
+
+Result<void> CheckpointSchedule::close() {
+  std::thread thread;
+  Result<void> result;
+  {
+    const MutexLock lock(mutex_);
+    closing_ = true;
+    notify();
+    const auto end = Clock::now() + plan_.patience;
+    while (!ended_ && Clock::now() < end)
+      changed_.wait_until(mutex_, end);
+    patient_ = false;
+    // Relaxed: publishes no other data.
+    if (running_ == Running::kAutomatic) give_up_.store(true, std::memory_order_relaxed);
+    notify();
+    while (!ended_)
+      changed_.wait(mutex_);
+    thread = std::move(thread_);
+    result = std::exchange(closing_result_, {});
+  }
+  join(std::move(thread));
+  return result;
 }
 
 void CheckpointSchedule::stop() {
   std::thread thread;
   {
     const MutexLock lock(mutex_);
-    stopping_.store(true, std::memory_order_relaxed);
+    stopping_ = true;
+    give_up_.store(true, std::memory_order_relaxed);
     notify();
     thread = std::move(thread_);
   }
-  assert(thread.get_id() != std::this_thread::get_id());  // from one of its own callbacks
-  if (thread.joinable()) thread.join();
+  join(std::move(thread));
 }
 
-void CheckpointSchedule::schedule_next(Clock::time_point now) {
-  // Bounded so that the sum cannot overflow.
-  if (plan_.interval.count() > 0) next_ = now + std::min(plan_.interval, kMaxDelay);
+void CheckpointSchedule::join(std::thread thread) {
+  assert(thread.get_id() != std::this_thread::get_id());  // from one of its own callbacks
+  if (thread.joinable()) thread.join();
 }
 
 void CheckpointSchedule::wake() noexcept {
@@ -50,57 +71,84 @@ void CheckpointSchedule::wake() noexcept {
   notify();
 }
 
-void CheckpointSchedule::start_thread() {
-  if (!thread_.joinable() && !stopping_.load(std::memory_order_relaxed))
-    thread_ = std::thread([this] { run(); });
-}
-
 void CheckpointSchedule::run() {
   MutexLock lock(mutex_);
-  while (!stopping_.load(std::memory_order_relaxed)) {
-    if (due(Clock::now())) {
-      requested_ = false;
-      tried_ = admitted_.load(std::memory_order_relaxed);
+  while (!stopping_) {
+    const bool due = look();
+    if (due || requested_) {
+      const bool requested = std::exchange(requested_, false);
+      running_ = requested ? Running::kRequested : Running::kAutomatic;
+      give_up_.store(stopping_, std::memory_order_relaxed);
       lock.unlock();
-      take_one();
+      const Taken taken = due ? take_one() : answer_request();
       lock.lock();
-      schedule_next(Clock::now());
-    } else if (next_) {
-      changed_.wait_until(mutex_, *next_);
+      finish(taken);
+    } else if (closing_) {
+      break;
     } else {
-      changed_.wait(mutex_);
+      wait();
     }
   }
+  ended_ = true;
+  notify();
 }
 
-bool CheckpointSchedule::due(Clock::time_point now) {
-  if (requested_) return true;
-  if (next_ && now >= *next_) {
-    if (admitted_.load(std::memory_order_relaxed) > plan_.covered()) return true;
-    schedule_next(now);
+void CheckpointSchedule::wait() {
+  if (failed_) {
+    changed_.wait_until(mutex_, *failed_ + plan_.rule.retry);
+  } else if (plan_.rule.interval.count() > 0) {
+    // Bounded so that the sum cannot overflow.
+    changed_.wait_until(mutex_, newest_ + std::min(plan_.rule.interval, kMaxDelay));
+  } else {
+    changed_.wait(mutex_);
   }
-  if (plan_.admissions == 0) return false;
-  set_limit();
-  // seq_cst, both: pairs with admitted().
-  return admitted_.load(std::memory_order_seq_cst) >= limit_.load(std::memory_order_seq_cst);
 }
 
-void CheckpointSchedule::take_one() {
-  const auto start = Clock::now();
-  auto result = plan_.take(stopping_);
-  const bool given_up = !result && result.error().code == ErrorCode::kClosed &&
-                        stopping_.load(std::memory_order_relaxed);
-  if (given_up || !plan_.report) return;
-  plan_.report({.result = std::move(result),
-                .took = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - start)});
-}
-
-void CheckpointSchedule::set_limit() {
-  if (plan_.admissions == 0) return;
-  const std::uint64_t since = std::max(plan_.covered(), tried_);
-  // seq_cst: pairs with admitted().
-  limit_.store(since > kNever - plan_.admissions ? kNever : since + plan_.admissions,
+bool CheckpointSchedule::look() {
+  if (!patient_ && !requested_) return false;
+  const auto now = Clock::now();
+  const std::uint64_t covered = plan_.covered();
+  const std::uint64_t most = plan_.rule.most_uncovered(plan_.replayed_per_second);
+  // After a failure the clock wakes the thread. seq_cst, both: pairs with admitted().
+  limit_.store(failed_ || covered > kNever - most ? kNever : covered + most,
                std::memory_order_seq_cst);
+  const CheckpointState state{
+      .admitted = admitted_.load(std::memory_order_seq_cst),
+      .covered = covered,
+      .replayed_per_second = plan_.replayed_per_second,
+      .since_newest = now - newest_,
+      .since_failure = failed_ ? std::optional(now - *failed_) : std::nullopt,
+      .requested = requested_};
+  if (plan_.rule.is_due(state)) return true;
+  // An interval without anything new: the next one begins.
+  if (plan_.rule.interval.count() > 0 && now - newest_ >= plan_.rule.interval) newest_ = now;
+  return false;
+}
+
+CheckpointSchedule::Taken CheckpointSchedule::take_one() {
+  const auto start = Clock::now();
+  auto result = plan_.take(give_up_);
+  const auto end = Clock::now();
+  const bool given_up = !result && result.error().code == ErrorCode::kClosed &&
+                        give_up_.load(std::memory_order_relaxed);
+  if (!given_up && plan_.report) {
+    plan_.report(
+        {.result = result, .took = std::chrono::ceil<std::chrono::milliseconds>(end - start)});
+  }
+  return {.result = std::move(result), .given_up = given_up, .end = end};
+}
+
+CheckpointSchedule::Taken CheckpointSchedule::answer_request() const {
+  if (plan_.report) plan_.report({.result = {}, .took = {}, .written = false});
+  return {.result = {}, .given_up = false, .end = std::nullopt};
+}
+
+void CheckpointSchedule::finish(const Taken& taken) {
+  running_ = Running::kNone;
+  if (!taken.end) return;
+  newest_ = *taken.end;
+  failed_ = taken.result ? std::nullopt : taken.end;
+  if (closing_ && !taken.result && !taken.given_up) closing_result_ = taken.result;
 }
 
 }  // namespace trawl

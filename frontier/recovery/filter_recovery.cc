@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -27,6 +28,10 @@
 namespace trawl {
 
 namespace {
+
+// The frontier's filter is of several layers rather than of one larger than this, since each
+// checkpoint writes the newest.
+constexpr std::uint64_t kLargestLayer = 1'500'000'000;
 
 // A2: inserts the admissions from `sequence` to `end`, those that the checkpoint lacks. Errors:
 // kCorrupt if the log lacks some.
@@ -112,7 +117,7 @@ class Recovery {
       const CheckpointEntry entry = manifest_.checkpoints.back();
       const auto path = Manifest::checkpoint_path(directory_, entry.number);
       auto filter = load_checkpoint(path, entry, admitted_, fresh_).and_then([&](auto loaded) {
-        return replay(std::move(loaded), entry.sequence, admitted_, store_, report_);
+        return timed_replay(std::move(loaded), entry.sequence);
       });
       if (filter) {
         report_.checkpoint = path.string();
@@ -126,12 +131,25 @@ class Recovery {
     return error(ErrorCode::kNotFound, "no checkpoint is usable");
   }
 
+  Result<GrowingBloomFilter> timed_replay(GrowingBloomFilter filter, std::uint64_t sequence) {
+    const auto start = std::chrono::steady_clock::now();
+    auto replayed = replay(std::move(filter), sequence, admitted_, store_, report_);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    constexpr std::uint64_t kEnough = 1'000'000;  // fewer say little
+    if (!replayed || report_.replayed < kEnough) return replayed;
+    const double measured = static_cast<double>(report_.replayed) / std::max(took.count(), 1e-3);
+    // The mean of two, so that one busy moment does not decide alone.
+    manifest_.replayed_per_second =
+        std::clamp((manifest_.replayed_per_second + measured) / 2, 1e5, 1e8);
+    return replayed;
+  }
+
   Result<GrowingBloomFilter> by_log() {
     if (manifest_.log_start > 0)
       return error(ErrorCode::kNotFound, "the beginning of the log was trimmed");
-    auto filter = make_filter(fresh_, admitted_).and_then([&](auto empty) {
-      return replay(std::move(empty), 0, admitted_, store_, report_);
-    });
+    // Grows into the same layers as before.
+    auto filter = GrowingBloomFilter::create(fresh_).and_then(
+        [&](auto empty) { return timed_replay(std::move(empty), 0); });
     return filter || !is_damage(filter.error()) ? std::move(filter) : useless(filter.error());
   }
 
@@ -183,10 +201,11 @@ std::uint64_t half_of_the_memory() {
 
 }  // namespace
 
-GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options, const KeyedHash& hash) {
-  return {.capacity = options.seen.expected_urls,
-          .false_positive_rate = options.seen.false_positive_rate,
-          .hash = hash,
+GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options,
+                                           const Manifest& manifest) {
+  return {.capacity = std::min(manifest.expected_urls, kLargestLayer),
+          .false_positive_rate = manifest.false_positive_rate,
+          .hash = KeyedHash::from_key(manifest.hash_key),
           .max_memory_bytes =
               options.seen.max_memory != 0 ? options.seen.max_memory : half_of_the_memory()};
 }
@@ -216,6 +235,7 @@ Result<std::uint64_t> insert_ledger(const Store& store, BatchInserter& inserter)
 Result<GrowingBloomFilter> make_filter(const GrowingBloomFilter::Options& fresh,
                                        std::uint64_t keys) {
   GrowingBloomFilter::Options options = fresh;
+  keys = std::min(keys, kLargestLayer);
   const auto size = blocked_bloom_size(keys, fresh.false_positive_rate);
   // Half: the first layer is larger than a filter of the whole rate, and further layers may follow.
   const std::uint64_t limit = fresh.max_memory_bytes == 0
@@ -226,9 +246,12 @@ Result<GrowingBloomFilter> make_filter(const GrowingBloomFilter::Options& fresh,
   return GrowingBloomFilter::create(options);
 }
 
-Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
-                                           const CheckpointEntry& entry, std::uint64_t admitted,
-                                           const GrowingBloomFilter::Options& fresh) {
+namespace {
+
+template <class Load>
+Result<GrowingBloomFilter> load_with(const Load& load, const std::filesystem::path& path,
+                                     const CheckpointEntry& entry, std::uint64_t admitted,
+                                     const GrowingBloomFilter::Options& fresh) {
   // The store has lost its newest writes: see the head of this file.
   if (entry.end > admitted) {
     return error(
@@ -237,7 +260,7 @@ Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
                     "are damaged or missing",
                     path.string(), entry.end, admitted));
   }
-  auto filter = GrowingBloomFilter::load(path.string(), fresh.max_memory_bytes);
+  Result<GrowingBloomFilter> filter = load(path.string(), fresh.max_memory_bytes);
   if (filter && fresh.hash && filter->hash().key() != fresh.hash->key()) {
     return error(
         ErrorCode::kCorrupt,
@@ -245,6 +268,25 @@ Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
                     path.string()));
   }
   return filter;
+}
+
+}  // namespace
+
+Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
+                                           const CheckpointEntry& entry, std::uint64_t admitted,
+                                           const GrowingBloomFilter::Options& fresh) {
+  return load_with(GrowingBloomFilter::load, path, entry, admitted, fresh);
+}
+
+Result<GrowingBloomFilter> load_intact_checkpoint(const std::filesystem::path& path,
+                                                  const CheckpointEntry& entry,
+                                                  std::uint64_t admitted,
+                                                  const GrowingBloomFilter::Options& fresh,
+                                                  std::vector<std::string>& damage) {
+  const auto load = [&](const std::string& file, std::uint64_t max_memory) {
+    return GrowingBloomFilter::load_what_is_intact(file, max_memory, damage);
+  };
+  return load_with(load, path, entry, admitted, fresh);
 }
 
 bool is_damage(const Error& error) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "trawl/embedded_options.h"
@@ -13,15 +14,16 @@
 
 namespace trawl {
 
-// The filter's options according to the frontier's options, with this hash.
-GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options, const KeyedHash& hash);
+// The options of the crawl's filter: those of the manifest, and the memory limit of `options`.
+GrowingBloomFilter::Options filter_options(const EmbeddedOptions& options,
+                                           const Manifest& manifest);
 
-// Returns a filter with every durable admission, describes its source in `report`, and removes
-// unusable checkpoints from the manifest. Uses the first usable source: the checkpoints, newest
-// first, each with the log from its sequence on; the whole log; the ledger, if the crawl keeps one.
-// `fresh` has the size of a filter that is rebuilt without a checkpoint, and the memory limit of
-// any. Errors: kCorrupt if no source is usable; the message names `trawl frontier repair`, and the
-// report's warnings list the problems.
+// Returns a filter with every durable admission, describes its source in `report`, removes unusable
+// checkpoints from the manifest, and notes there how fast the log was replayed. Uses the first
+// usable source: the checkpoints, newest first, each with the log from its sequence on; the whole
+// log; the ledger, if the crawl keeps one. `fresh` has the size that the crawl's filter began with,
+// and its memory limit. Errors: kCorrupt if no source is usable; the message names `trawl frontier
+// repair`, and the report's warnings list the problems.
 Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory,
                                           Manifest& manifest, const Store& store,
                                           const GrowingBloomFilter::Options& fresh,
@@ -32,6 +34,14 @@ Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory
 Result<GrowingBloomFilter> load_checkpoint(const std::filesystem::path& path,
                                            const CheckpointEntry& entry, std::uint64_t admitted,
                                            const GrowingBloomFilter::Options& fresh);
+
+// The same with the intact parts of layer files that are damaged or missing; `damage` receives what
+// is wrong with them.
+Result<GrowingBloomFilter> load_intact_checkpoint(const std::filesystem::path& path,
+                                                  const CheckpointEntry& entry,
+                                                  std::uint64_t admitted,
+                                                  const GrowingBloomFilter::Options& fresh,
+                                                  std::vector<std::string>& damage);
 
 // Whether another source may succeed after this error. (For example, a filter that does not fit
 // into memory does not fit from any source.)

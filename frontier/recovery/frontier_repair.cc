@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -109,7 +110,7 @@ class Salvager {
 };
 
 // The newest usable checkpoint. (There may be one although open() failed, if the log after it has
-// gaps.)
+// gaps.) Of layers that are damaged, the intact parts are used.
 std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path& directory,
                                                     const Manifest& manifest,
                                                     std::uint64_t admitted,
@@ -117,8 +118,11 @@ std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path&
                                                     SalvageReport& salvage) {
   for (auto entry = manifest.checkpoints.rbegin(); entry != manifest.checkpoints.rend(); ++entry) {
     const auto path = Manifest::checkpoint_path(directory, entry->number);
-    auto filter = load_checkpoint(path, *entry, admitted, fresh);
+    std::vector<std::string> damage;
+    auto filter = load_intact_checkpoint(path, *entry, admitted, fresh, damage);
     if (!filter) continue;
+    for (const std::string& problem : damage)
+      salvage.notes.push_back(problem + "; the rest of it was used");
     salvage.notes.push_back(
         fmt::format("{} has the first {} admissions", path.string(), entry->sequence));
     return std::move(*filter);
@@ -154,7 +158,7 @@ Result<void> publish_salvaged(const std::filesystem::path& directory, const Mani
   next.checkpoints = {{.number = *number, .sequence = admitted, .end = admitted}};
   next.log_start = salvage.log_start;
   // The file and the store must agree after a power loss, so the store is synced first.
-  return write_checkpoint(filter, Manifest::checkpoint_path(directory, *number), {},
+  return write_checkpoint(filter, {}, Manifest::checkpoint_path(directory, *number), {},
                           [&] { return store.sync(); })
       .and_then([&] { return next.publish(directory); });
 }
@@ -165,7 +169,7 @@ Result<RepairReport> repair_crawl(const EmbeddedOptions& options, const Manifest
   if (!counters) return tl::unexpected(counters.error());
   const std::uint64_t admitted = counters->admitted;
   const std::uint64_t urls = counters->urls();
-  const auto fresh = filter_options(options, KeyedHash::from_key(manifest.hash_key));
+  const auto fresh = filter_options(options, manifest);
   OpenReport found;
   {
     Manifest tried = manifest;

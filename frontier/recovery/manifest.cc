@@ -13,7 +13,8 @@ namespace trawl {
 namespace {
 
 constexpr std::string_view kMagic = "TRAWLMAN";
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kOldestVersion = 3;  // without layer files, options and rate
 constexpr std::size_t kMaxBytes = 1 << 20;
 
 std::uint64_t checksum(std::string_view bytes) {
@@ -29,6 +30,11 @@ std::filesystem::path Manifest::path_in(const std::filesystem::path& directory) 
 std::filesystem::path Manifest::checkpoint_path(const std::filesystem::path& directory,
                                                 std::uint64_t number) {
   return directory / fmt::format("filter-{:06}.ckpt", number);
+}
+
+std::filesystem::path Manifest::layer_path(const std::filesystem::path& directory,
+                                           std::uint64_t number) {
+  return directory / fmt::format("filter-{:06}.layer", number);
 }
 
 bool Manifest::is_at(const std::filesystem::path& file) {
@@ -65,7 +71,8 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
     return damaged("its checksum is wrong");
   }
   Decoder in(bytes.substr(kMagic.size()));
-  if (const auto version = in.fixed<std::uint32_t>(); version != kVersion) {
+  const auto version = in.fixed<std::uint32_t>();
+  if (version < kOldestVersion || version > kVersion) {
     return error(ErrorCode::kUnsupportedVersion,
                  fmt::format("{} has version {}; this version of Trawl reads version {}: {}", path,
                              version, kVersion,
@@ -91,16 +98,27 @@ Result<std::optional<Manifest>> Manifest::read(const std::filesystem::path& dire
   manifest.profile = in.string();
   manifest.log_start = in.fixed<std::uint64_t>();
   manifest.next_checkpoint = in.fixed<std::uint64_t>();
+  if (version > kOldestVersion) {
+    manifest.expected_urls = in.fixed<std::uint64_t>();
+    manifest.false_positive_rate = in.fixed<double>();
+    manifest.replayed_per_second = in.fixed<double>();
+  }
   const std::uint64_t count = in.varint();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
     CheckpointEntry entry;
     entry.number = in.fixed<std::uint64_t>();
     entry.sequence = in.fixed<std::uint64_t>();
     entry.end = in.fixed<std::uint64_t>();
-    manifest.checkpoints.push_back(entry);
+    const std::uint64_t layers = version > kOldestVersion ? in.varint() : 0;
+    for (std::uint64_t layer = 0; layer < layers && in.ok(); ++layer)
+      entry.layers.push_back(in.fixed<std::uint64_t>());
+    manifest.checkpoints.push_back(std::move(entry));
   }
   if (!in.ok() || in.rest().size() != 8) return damaged("its length is wrong");
   if (ledger > 1) return damaged("its ledger flag is neither 0 nor 1");
+  if (!(manifest.replayed_per_second > 0) || !(manifest.false_positive_rate >= 0) ||
+      !(manifest.false_positive_rate < 1))
+    return damaged("a rate in it is impossible");
   return manifest;
 }
 
@@ -114,11 +132,17 @@ Result<void> Manifest::publish(const std::filesystem::path& directory) const {
   put_string(out, profile);
   put_fixed(out, log_start);
   put_fixed(out, next_checkpoint);
+  put_fixed(out, expected_urls);
+  put_fixed(out, false_positive_rate);
+  put_fixed(out, replayed_per_second);
   put_varint(out, checkpoints.size());
   for (const CheckpointEntry& entry : checkpoints) {
     put_fixed(out, entry.number);
     put_fixed(out, entry.sequence);
     put_fixed(out, entry.end);
+    put_varint(out, entry.layers.size());
+    for (const std::uint64_t layer : entry.layers)
+      put_fixed(out, layer);
   }
   put_fixed(out, checksum(out));
   return replace_file(path_in(directory).string(), out);

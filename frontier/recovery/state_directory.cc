@@ -131,6 +131,10 @@ Result<Manifest> existing_manifest(const Manifest& manifest, const EmbeddedOptio
   }
   Manifest current = manifest;
   current.profile = options.seen.profile.name();
+  if (current.expected_urls == 0) {
+    current.expected_urls = options.seen.expected_urls;
+    current.false_positive_rate = options.seen.false_positive_rate;
+  }
   return current;
 }
 
@@ -145,6 +149,8 @@ Result<Manifest> new_manifest(const EmbeddedOptions& options) {
   manifest.hash_key = (options.testing.hash ? *options.testing.hash : KeyedHash::random()).key();
   manifest.ledger = options.seen.ledger || options.seen.mode == FilterMode::kExact;
   manifest.profile = options.seen.profile.name();
+  manifest.expected_urls = options.seen.expected_urls;
+  manifest.false_positive_rate = options.seen.false_positive_rate;
   return manifest;
 }
 

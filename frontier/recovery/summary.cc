@@ -14,6 +14,7 @@
 #include "trawl/mapped_filter.h"
 
 #include "base/wall_time.h"
+#include "frontier/recovery/filter_recovery.h"
 #include "frontier/recovery/state_directory.h"
 #include "frontier/recovery/stopped_frontier.h"
 #include "frontier/schedule/host_record_info.h"
@@ -143,15 +144,22 @@ void add_checkpoints(const std::filesystem::path& directory, const Manifest& man
   }
 }
 
-// Reads the header and a sample of the bits of the newest readable checkpoint.
-void add_filter(const std::filesystem::path& directory, FrontierSummary& summary) {
+// Reads the header and a sample of the bits of the newest readable checkpoint. A crawl that has
+// none yet has few URLs.
+void add_filter(const std::filesystem::path& directory, const std::optional<Manifest>& manifest,
+                std::uint64_t urls, FrontierSummary& summary) {
   for (auto it = summary.checkpoints.rbegin(); it != summary.checkpoints.rend(); ++it) {
     const auto filter = MappedFilter::open((directory / it->file).string());
     if (!filter) continue;
     summary.stats.filter = filter->stats();
-    summary.filter_read = true;
+    summary.filter_known = true;
     return;
   }
+  if (!manifest || manifest->expected_urls == 0) return;
+  const auto expected = GrowingBloomFilter::expected_stats(filter_options({}, *manifest), urls);
+  if (!expected) return;
+  summary.stats.filter = *expected;
+  summary.filter_known = true;
 }
 
 // Without a MANIFEST, checkpoints are found by their file names.
@@ -163,7 +171,8 @@ void add_files(const std::filesystem::path& directory, bool list_checkpoints,
   std::filesystem::directory_iterator it(directory, error);
   for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     const std::string name = it->path().filename().string();
-    const bool checkpoint = name.starts_with("filter-") && name.find(".ckpt") != name.npos;
+    const bool checkpoint = name.starts_with("filter-") &&
+                            (name.find(".ckpt") != name.npos || name.find(".layer") != name.npos);
     if (!checkpoint && !name.starts_with("MANIFEST") && name != "LOCK") continue;
     const std::uint64_t bytes = file_bytes(it->path());
     summary.disk_bytes += bytes;
@@ -194,7 +203,7 @@ Result<FrontierSummary> summarize_frontier(const std::filesystem::path& director
     add_checkpoints(directory, *stopped->manifest, summary);
   }
   add_files(directory, !stopped->manifest, summary);
-  add_filter(directory, summary);
+  add_filter(directory, stopped->manifest, counters->urls(), summary);
   return summary;
 }
 

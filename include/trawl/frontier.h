@@ -165,14 +165,15 @@ class Frontier {
   // Returns when everything completed or offered before is durable.
   [[nodiscard]] virtual Result<void> flush() = 0;
   // Writes a snapshot of the filter so that the next open() is quick; other threads go on
-  // meanwhile. Implementations without snapshots only flush(). A concurrent second call waits for
-  // the first. An error affects only this call.
+  // meanwhile. If no URL was admitted since the last one, and in implementations without snapshots,
+  // it only flushes. A concurrent second call waits for the first. An error affects only this call.
   [[nodiscard]] virtual Result<void> checkpoint() = 0;
   // The same, soon and in the background.
   [[nodiscard]] virtual Result<void> request_checkpoint() = 0;
-  // Flushes, takes a checkpoint and releases the storage. Answers given to other threads meanwhile
-  // remain valid. Later calls return kClosed, except progress() and stats(), which return the last
-  // state.
+  // Flushes, takes a checkpoint if one is due or was requested (CheckpointOptions), and releases
+  // the storage. Waits some seconds at most for one that nobody requested. Answers given to other
+  // threads meanwhile remain valid. Later calls return kClosed, except progress() and stats(),
+  // which return the last state.
   [[nodiscard]] virtual Result<void> close() = 0;
 
   // For event loops that cannot block in lease(): `callback` is called when a URL may have become

@@ -21,7 +21,9 @@ struct FrontierSummary {
   // leased when the frontier was last open. `hosts` counts hosts with queued URLs; hosts_blocked
   // (at the moment) and hosts_parked also count hosts without.
   FrontierStats stats;
-  bool filter_read = false;  // stats.filter is of the newest checkpoint that can be opened
+  // stats.filter is of the newest checkpoint that can be opened; without one it is computed from
+  // the number of URLs. False: it is unknown.
+  bool filter_known = false;
   std::vector<HostInfo> longest_queues;  // the number requested, longest first
 
   // A snapshot of the filter.

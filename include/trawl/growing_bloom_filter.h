@@ -7,13 +7,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "trawl/filter.h"
 #include "trawl/snapshot_pace.h"
 
 namespace trawl {
 
-// Layers of blocked filters, each with 3.75 times the capacity of the previous one. Their shares of
+// Layers of blocked filters, each with 3.75 times the capacity of the previous one, up to 1.5
+// billion keys (or the first layer's capacity, if that is more). Their shares of
 // the false-positive budget sum to at most the budget for any number of layers (after Almeida,
 // Baquero, Preguica, Hutchison: "Scalable Bloom Filters", 2007). The first layer has 6 / pi^2 of
 // the budget; each of the next six has 1/7 of the rest; the layers after the seventh share what is
@@ -49,6 +51,11 @@ class GrowingBloomFilter {
     // it.
     std::uint64_t max_memory_bytes = 0;
   };
+  // The file of a layer that no longer changes, filter-NNNNNN.layer.
+  struct LayerFile {
+    std::uint64_t number = 0;
+    std::uint64_t identity = 0;  // a digest of its contents
+  };
   using Stats = FilterStats;
   static constexpr FilterKind kKind = FilterKind::kGrowing;
 
@@ -60,15 +67,30 @@ class GrowingBloomFilter {
   // in Options: it is not stored in the file.
   static Result<GrowingBloomFilter> load(const std::string& path,
                                          std::uint64_t max_memory_bytes = 0);
+  // The same for a filter whose layer files may be damaged or missing: their intact parts are read,
+  // and `damage` receives what is wrong. Keys of the other parts may not be found.
+  static Result<GrowingBloomFilter> load_what_is_intact(const std::string& path,
+                                                        std::uint64_t max_memory_bytes,
+                                                        std::vector<std::string>& damage);
 
   // See BlockedBloomFilter::save().
   Result<std::uint64_t> save(const std::string& path) const;
   // Writes and syncs the file at `path` itself. Publishing it (rename, sync of the directory) is
   // left to the caller, who may have to wait for other writes before. Starts writing to the disk
-  // every few MiB, so that a sync by another thread does not have to wait for the whole file.
-  // Errors: as save(); kClosed if SnapshotPace::give_up was set.
-  Result<std::uint64_t> write_unpublished(const std::string& path,
-                                          const SnapshotPace& pace = {}) const;
+  // every few MiB, so that a sync by another thread does not have to wait for the whole file. The
+  // oldest layers may be in files already, which `layers` names: then the file refers to them, and
+  // load() needs them in its directory. Errors: as save(); kClosed if SnapshotPace::give_up was
+  // set.
+  Result<std::uint64_t> write_unpublished(const std::string& path, const SnapshotPace& pace = {},
+                                          std::span<const LayerFile> layers = {}) const;
+  // The number of layers that no insert changes any more: all except the newest.
+  std::size_t full_layers() const noexcept;
+  // Writes and syncs the file of a full layer at `path`, which is for the caller to publish as
+  // filter-NNNNNN.layer with that number, above 0. Errors: as write_unpublished().
+  Result<LayerFile> write_layer(std::size_t layer, std::uint64_t number, const std::string& path,
+                                const SnapshotPace& pace = {}) const;
+  // The files that load() has read the oldest layers from.
+  const std::vector<LayerFile>& loaded_layers() const noexcept;
 
   // As in BlockedBloomFilter. An insert that finds the newest layer full also creates the next.
   // Lookups never wait and write nothing.
@@ -89,6 +111,9 @@ class GrowingBloomFilter {
   // `capacity` is that of all layers so far, `target_rate` the budget.
   Stats stats() const;
   const KeyedHash& hash() const noexcept;
+  // The statistics of a filter that was created with `options` and grew until it had `keys` keys,
+  // without creating it; the fill is the expected one. Assumes enough memory. Errors: as create().
+  static Result<Stats> expected_stats(const Options& options, std::uint64_t keys);
   // Why the filter could not create a layer that it needs; empty if that never failed. After a
   // failure the rate is above the budget, or will be.
   std::string growth_error() const;

@@ -160,9 +160,11 @@ typedef struct trawl_frontier_options {
   uint32_t shards;
 
   uint32_t keep_checkpoints;
-  int64_t checkpoint_interval_ms; /* 0: none automatically */
-  uint64_t checkpoint_admissions; /* 0: none automatically */
-  uint64_t max_checkpoint_rate;   /* bytes a second */
+  /* A checkpoint is taken when replaying what came since the last would take 30 s. The longest time
+   * between two, and the most admissions; 0 disables either. */
+  int64_t checkpoint_interval_ms;
+  uint64_t checkpoint_admissions;
+  uint64_t max_checkpoint_rate; /* bytes a second */
 } trawl_frontier_options;
 /* Sets the defaults. Ignores NULL, as all ..._init() functions do. */
 TRAWL_EXPORT void trawl_frontier_options_init(trawl_frontier_options* options);
@@ -178,8 +180,8 @@ TRAWL_EXPORT trawl_status trawl_frontier_open(const trawl_frontier_options* opti
 TRAWL_EXPORT trawl_status trawl_frontier_open_in_memory(const trawl_frontier_options* options,
                                                         trawl_frontier** frontier,
                                                         trawl_error** error);
-/* Makes everything durable, takes a checkpoint, and releases the storage. Later calls return
- * TRAWL_CLOSED, except progress and stats. */
+/* Makes everything durable, takes a checkpoint if one is due, and releases the storage. Later calls
+ * return TRAWL_CLOSED, except progress and stats. */
 TRAWL_EXPORT trawl_status trawl_frontier_close(trawl_frontier* frontier, trawl_error** error);
 /* Releases everything, without a checkpoint if the frontier is still open. Durable data stays. */
 TRAWL_EXPORT void trawl_frontier_free(trawl_frontier* frontier);

@@ -313,7 +313,7 @@ CrawlConfig every_key() {
                       {"b.example", {.index_names = Names{"home.html"}}}};
   config.filter = {1, 0.25, 2ull << 30, FilterMode::kExact};
   config.frontier = {Durability::kSync, 1'000'000'000, true, 12'345};
-  config.checkpoint = {250ms, 1'000'000, 50u << 20, 100};
+  config.checkpoint = {20s, 250ms, 1'000'000, 50u << 20, 100};
   config.recrawl = {.interval = 24h * 7,
                     .rules = {{"*/news/*", 2h}, {"*/old/*", std::nullopt}},
                     .failed = 24h * 3,

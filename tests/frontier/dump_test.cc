@@ -526,6 +526,7 @@ TEST_F(Dump, TheSummaryCounts) {
   for (const Lease& lease : leases) {
     if (lease.url == "http://a.example/2") complete(*frontier, lease);
   }
+  ASSERT_TRUE(frontier->checkpoint());
   close(*frontier);
   const FrontierSummary summary = summarize();
   EXPECT_EQ(summary.stats.admitted, 4u);
@@ -606,6 +607,7 @@ TEST_F(Dump, AHostThatWasGivenUpIsCounted) {
 TEST_F(Dump, ADamagedManifestIsAWarning) {
   auto frontier = open();
   offer(*frontier, numbered_urls(10));
+  ASSERT_TRUE(frontier->checkpoint());
   close(*frontier);
   frontier = nullptr;
   const auto manifest = Manifest::path_in(state());
@@ -627,6 +629,7 @@ TEST_F(Dump, ADamagedManifestIsAWarning) {
 TEST_F(Dump, MissingCheckpointsAreWarningsAndNoMore) {
   auto frontier = open();
   offer(*frontier, numbered_urls(10));
+  ASSERT_TRUE(frontier->checkpoint());
   close(*frontier);
   frontier = nullptr;
   const std::string file = summarize().checkpoints.at(0).file;

@@ -405,7 +405,8 @@ TEST_F(FrontierRecovery, ClosingDuringCheckpointsAndCompletionsLosesNothingThatW
     EXPECT_TRUE(frontier->close());
     for (auto& thread : threads)
       thread.join();
-    EXPECT_EQ(frontier->stats()->checkpoints, static_cast<std::uint64_t>(checkpoints.load()) + 1);
+    // None is written if nothing is new.
+    EXPECT_LE(frontier->stats()->checkpoints, static_cast<std::uint64_t>(checkpoints.load()));
     frontier_options.testing.before_commit = {};
     const auto reopened = open(frontier_options);
     EXPECT_EQ(opened_.warnings.size(), 0u);

@@ -64,6 +64,7 @@ constexpr Option kOptions[] = {
     TRAWL_OPTION(max_set_aside, store.max_set_aside, size_of),
     TRAWL_OPTION(shards, store.shards, count_of),
     TRAWL_OPTION(keep_checkpoints, checkpoints.keep, count_of),
+    TRAWL_OPTION(max_replay, checkpoints.max_replay, wait_of),
     TRAWL_OPTION(checkpoint_interval, checkpoints.interval, wait_of),
     TRAWL_OPTION(checkpoint_admissions, checkpoints.admissions, size_of),
     TRAWL_OPTION(max_checkpoint_rate, checkpoints.max_rate, size_of),

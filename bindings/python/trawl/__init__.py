@@ -115,7 +115,7 @@ class Frontier(_trawl.Frontier):
         _open_frontiers.add(self)
 
     def close(self):
-        """Makes everything durable, takes a checkpoint, releases the storage. May be called again."""
+        """Makes everything durable, takes a checkpoint if one is due, releases the storage. May be called again."""
         if self.closed:
             return
         super().close()

@@ -251,6 +251,7 @@ class Frontier:
         max_set_aside: int = 10_000_000,
         shards: int = 1,
         keep_checkpoints: int = 2,
+        max_replay: float = 30,
         checkpoint_interval: float = 0,
         checkpoint_admissions: int = 0,
         max_checkpoint_rate: int = 0,
@@ -287,7 +288,7 @@ class Frontier:
     def checkpoint(self) -> None:
         """Writes a snapshot of the filter, so that the next opening is quick."""
     def close(self) -> None:
-        """Makes everything durable, takes a checkpoint, releases the storage. May be called again."""
+        """Makes everything durable, takes a checkpoint if one is due, releases the storage. May be called again."""
     def __enter__(self: _Self) -> _Self: ...
     def __exit__(
         self,

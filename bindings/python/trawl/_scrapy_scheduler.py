@@ -22,7 +22,6 @@ _MAX_NOTE_BYTES = 16 << 20
 _NUMBER_BYTES = 8  # a note is the request's number and its pickle
 _MAX_PRIORITY = 2**31 - 1
 _DEPTHS = 1 << 12  # TRAWL_ORDER "dfs": depths that have a priority of their own
-_CHECKPOINT_SECONDS = 600
 _STARTS_ARE_MARKED = hasattr(scrapy.Spider, "start")  # from Scrapy 2.13 on, in Request.meta
 _HANDED_OUT = "trawl_handed_out"  # in Request.meta
 _FILTERED = b"f"  # begins the keys of requests that can have duplicates
@@ -87,8 +86,7 @@ class Scheduler(BaseScheduler):
             self._directory / "trawl", delay=delay, leases_per_host=self._concurrency(),
             expected_urls=self._settings.expected_urls, false_positive_rate=self._settings.rate,
             exact=self._settings.exact, max_memory=self._settings.max_memory, lease_timeout=0,
-            max_note_bytes=_MAX_NOTE_BYTES, max_url_length=1 << 20, max_set_aside=0,
-            checkpoint_interval=_CHECKPOINT_SECONDS)
+            max_note_bytes=_MAX_NOTE_BYTES, max_url_length=1 << 20, max_set_aside=0)
         self._handed_out = HandedOut(self._directory / "trawl.handed-out")
         self._job.begin(self._set_slots(self._job.slots_before(), delay))
         self._say_who_filters()

@@ -156,6 +156,7 @@ ledger = true
 max_set_aside = 12345
 
 [checkpoint]
+max_replay = "20s"
 interval = "250ms"
 admissions = 1_000_000
 max_rate = "50MiB"

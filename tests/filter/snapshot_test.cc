@@ -281,7 +281,7 @@ TEST_F(Snapshot, VersionOneIsRefusedByNumber) {
   const Error error = refusal();
   EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
   EXPECT_NE(error.message.find("version 1;"), std::string::npos) << error.message;
-  EXPECT_NE(error.message.find("version 3:"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("version 4:"), std::string::npos) << error.message;
 }
 
 TEST_F(Snapshot, WhatIsNoSnapshotIsCalledSo) {

@@ -30,7 +30,6 @@ struct Tally {
   std::atomic<std::uint64_t> offered{0};
   std::atomic<std::uint64_t> retried{0};
   std::atomic<std::uint64_t> failed{0};
-  std::atomic<std::uint64_t> checkpoints{0};
 };
 
 class FrontierThreads : public test::FrontierFixture {
@@ -70,7 +69,6 @@ class FrontierThreads : public test::FrontierFixture {
         end(frontier, lease, random, tally);
       if (random() % 100 == 0) {
         ASSERT_TRUE(frontier.checkpoint());
-        ++tally.checkpoints;
       }
       if (random() % 50 == 0) {
         const auto stats = frontier.stats().value();
@@ -158,7 +156,7 @@ class FrontierThreads : public test::FrontierFixture {
     EXPECT_EQ(stats.failed, tally.failed);
     EXPECT_EQ(stats.queued + stats.leased + stats.deferred, 0u);
     EXPECT_EQ(stats.expired + stats.late + stats.repeated, 0u);
-    EXPECT_GE(stats.checkpoints, tally.checkpoints);
+    EXPECT_GT(stats.checkpoints, 0u);  // none is written if nothing is new
     growths_ = stats.filter.layers - 1;
     EXPECT_TRUE(frontier->close());
     // What the checkpoints and the log hold is the same.

@@ -161,9 +161,6 @@ void override_settings(const FrontierLoadArguments& arguments, EmbeddedOptions& 
     options.seen.false_positive_rate = *arguments.false_positive_rate;
   if (arguments.exact) options.seen.mode = FilterMode::kExact;
   options.seen.ledger = options.seen.ledger || arguments.ledger;
-  // Not by the crawl's clock: only what is worth a checkpoint.
-  options.checkpoints.interval = std::chrono::milliseconds(0);
-  options.checkpoints.admissions = 0;
 }
 
 int report_opening(const Error& error, const FrontierLoadArguments& arguments) {

@@ -71,9 +71,6 @@ int run_frontier_retry(const FrontierRetryArguments& arguments) {
   auto options = frontier_settings(arguments.state_dir);
   if (!options) return options.error();
   options->mode = OpenMode::kResume;
-  // Not by the crawl's clock: only what is worth a checkpoint.
-  options->checkpoints.interval = std::chrono::milliseconds(0);
-  options->checkpoints.admissions = 0;
   if (auto holds = check_is_of_a_crawl(options->directory); !holds) return report(holds.error());
   OpenReport opened;
   const auto frontier = EmbeddedFrontier::open(*options, &opened);

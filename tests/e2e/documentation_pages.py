@@ -91,6 +91,8 @@ robots_backoff = "1ms"
 max_body = "64KiB"
 [filter]
 expected_urls = 100
+[checkpoint]
+admissions = 1
 [recrawl]
 rules = [{ match = "*-1?", interval = "1d" }]
 """

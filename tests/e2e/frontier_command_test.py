@@ -85,6 +85,11 @@ class FrontierCommand:
             return None
         return tuple(map(int, told.groups()))
 
+    def with_checkpoints(self):
+        """The arguments of a load at whose end there is a checkpoint."""
+        config = t.fast_crawl(["http://a.example/"], "unused", checkpoint={"admissions": 1})
+        return "--config", t.write_config(self.new_path(".toml"), config)
+
     def dump(self, state, *arguments):
         finished = self.run("dump", state, *arguments)
         self.expect(finished, t.EXIT_DONE, f"dump {state.name}")
@@ -537,9 +542,10 @@ class FrontierCommand:
 
     def repair(self):
         state, lines = self.new_path(), lines_of(400)
-        self.load(state, lines[:100])
+        checkpoints = self.with_checkpoints()
+        self.load(state, lines[:100], *checkpoints)
         for end in (200, 300, 400):
-            self.load(state, lines[:end], "--append")
+            self.load(state, lines[:end], "--append", *checkpoints)
         intact = self.run("repair", state)
         self.expect(intact, t.EXIT_DONE, "repair of what is whole")
         self.test.check(b"is intact: nothing was changed" in intact.stdout, "repair", intact.stdout)
@@ -594,6 +600,11 @@ class FrontierCommand:
     def stats_as_text(self):
         state = self.new_path()
         self.load(state, lines_of(1000))
+        text = self.run("stats", state).stdout.decode()
+        for pattern in (r"^checkpoint +none$", r"^ +1000 URLs to replay$", r"^filter +1 layer, room for 1000000 "):
+            self.test.check(re.search(pattern, text, re.MULTILINE), f"no {pattern!r}", text)
+        state = self.new_path()
+        self.load(state, lines_of(1000), *self.with_checkpoints())
         text = self.run("stats", state, "--hosts", 3).stdout.decode()
         for pattern in (r"^admitted +1000 URLs$", r"^queued +900$", r"^deferred +100$",
                         r"^hosts +\d+ with URLs queued, 0 blocked, 0 given up$",

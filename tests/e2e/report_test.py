@@ -46,7 +46,7 @@ def stopped(test, directory, options):
         where = directory / "stopped"
         config = t.write_config(directory / "stopped.toml", t.fast_crawl(
             [server.url()], where, scope={"exclude": ["*.pdf"]},
-            politeness={"delay": "20ms", "respect_robots": False}))
+            politeness={"delay": "20ms", "respect_robots": False}, checkpoint={"admissions": 1}))
         crawled = t.run(options, directory, "crawl", config)
         t.expect_exit(test, crawled, t.EXIT_DONE, "the crawl")
     pages = t.read_pages(test, where)

@@ -1,13 +1,14 @@
 // What checkpoints cost a crawl of a billion URLs: bytes written a day, and the time to close and
 // to open.
 //
-//   checkpoint_cost_bench [--known N] [--rate URLS_PER_SECOND] [--days N] [--urls N] [--directory
-//   DIR]
+//   checkpoint_cost_bench [--known N] [--rate URLS_PER_SECOND] [--days N] [--urls N]
+//                         [--expected-urls N] [--checkpoints N] [--directory DIR]
 //
 // First a simulation: the frontier's own rule (CheckpointRule) with a simulated clock, and the
-// filter's own sizes. Then a real frontier of `urls` URLs with a shorter max_replay, whose
-// checkpoint files are compared with what the simulation says for it, and which is closed while a
-// checkpoint is being written, and opened again after it was left without closing.
+// filter's own sizes. Then a real frontier of `urls` URLs with a max_replay that makes so many
+// checkpoints due, whose files are compared with what the simulation says for it (a filter that is
+// nearly empty has smaller files), and which is closed, perhaps while one is being written, and
+// opened again after it was left without closing.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -44,6 +45,8 @@ struct Settings {
   double rate = 5'000;
   int days = 3;
   std::uint64_t urls = 5'000'000;
+  std::uint64_t expected_urls = 0;  // 0: a hundredth of `urls`
+  double checkpoints = 30;
   std::filesystem::path directory = "checkpoint_cost_bench.state";
 };
 
@@ -157,9 +160,11 @@ class Run {
  public:
   explicit Run(const Settings& settings) : settings_(settings) {
     options_.directory = settings.directory;
-    options_.seen.expected_urls = settings.urls / 100;
+    options_.seen.expected_urls =
+        settings.expected_urls > 0 ? settings.expected_urls : settings.urls / 100;
+    const double replay = static_cast<double>(settings.urls) / kReplayed / settings.checkpoints;
     options_.checkpoints.max_replay =
-        std::chrono::milliseconds(static_cast<std::int64_t>(settings.urls / kReplayed / 30 * 1e3));
+        std::chrono::milliseconds(static_cast<std::int64_t>(replay * 1e3));
     options_.checkpoints.on_taken = [this](const trawl::CheckpointEvent& event) {
       must(Result<void>(event.result));
       note_files();
@@ -178,7 +183,11 @@ class Run {
     note_files();
     frontier_.reset();
     compare();
+    options_.checkpoints.max_replay = std::chrono::hours(1);
     open();
+    start = Clock::now();
+    must(frontier_->checkpoint());
+    fmt::print("a checkpoint took {:.1f} s\n", seconds_since(start));
     offer(settings_.urls, settings_.urls + settings_.urls / 50);
     frontier_.reset();  // as a kill leaves it
     options_.checkpoints.on_taken = {};
@@ -242,6 +251,9 @@ Settings parse(int argc, char** argv) {
     if (name == "--rate") settings.rate = std::atof(value);
     if (name == "--days") settings.days = std::atoi(value);
     if (name == "--urls") settings.urls = static_cast<std::uint64_t>(std::atof(value));
+    if (name == "--expected-urls")
+      settings.expected_urls = static_cast<std::uint64_t>(std::atof(value));
+    if (name == "--checkpoints") settings.checkpoints = std::atof(value);
     if (name == "--directory") settings.directory = value;
   }
   return settings;

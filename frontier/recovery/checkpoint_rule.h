@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "trawl/embedded_options.h"
 
@@ -14,11 +13,11 @@ namespace trawl {
 // What the rule looks at.
 struct CheckpointState {
   using Duration = std::chrono::steady_clock::duration;
-  std::uint64_t admitted = 0;                  // durable admissions
-  std::uint64_t covered = 0;                   // those in the newest checkpoint
-  double replayed_per_second = 0;              // admissions that opening replays in a second
-  Duration since_newest{0};                    // since the newest checkpoint, or since opening
-  std::optional<Duration> since_failure = {};  // if the last attempt failed
+  std::uint64_t admitted = 0;                // durable admissions
+  std::uint64_t covered = 0;                 // those in the newest checkpoint
+  double replayed_per_second = 0;            // admissions that opening replays in a second
+  Duration since_newest{0};                  // since the newest checkpoint, or since opening
+  Duration since_failure = Duration::max();  // if the last attempt failed
   bool requested = false;
 };
 
@@ -40,7 +39,7 @@ struct CheckpointRule {
   bool is_due(const CheckpointState& now) const {
     if (now.admitted <= now.covered) return false;
     if (now.requested) return true;
-    if (now.since_failure && *now.since_failure < retry) return false;
+    if (now.since_failure < retry) return false;
     if (interval.count() > 0 && now.since_newest >= interval) return true;
     return now.admitted - now.covered >= most_uncovered(now.replayed_per_second);
   }

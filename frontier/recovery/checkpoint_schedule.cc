@@ -117,7 +117,7 @@ bool CheckpointSchedule::look() {
       .covered = covered,
       .replayed_per_second = plan_.replayed_per_second,
       .since_newest = now - newest_,
-      .since_failure = failed_ ? std::optional(now - *failed_) : std::nullopt,
+      .since_failure = failed_ ? now - *failed_ : CheckpointState::Duration::max(),
       .requested = requested_};
   if (plan_.rule.is_due(state)) return true;
   // An interval without anything new: the next one begins.

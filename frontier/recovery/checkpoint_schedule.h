@@ -22,7 +22,7 @@ struct CheckpointPlan {
   CheckpointRule rule;
   double replayed_per_second = 0;  // CheckpointState
   // How long close() waits for a checkpoint that nobody requested.
-  std::chrono::milliseconds patience{4'000};
+  std::chrono::milliseconds patience{3'000};
 
   // The schedule calls these on its thread. `take` must return kClosed soon after `give_up` becomes
   // true; that result is not reported.

@@ -691,5 +691,114 @@ TEST(GrowingBloomFilter, WhereMemoryIsShortItsLayersAreSmaller) {
   EXPECT_LE(filter.stats().current_rate, filter.stats().target_rate);
 }
 
+TEST(GrowingBloomFilter, LayersStopGrowing) {
+  EXPECT_EQ(next_layer_capacity(400'000'000), kLargestNextLayer);
+  EXPECT_EQ(next_layer_capacity(kLargestNextLayer), kLargestNextLayer);
+  EXPECT_EQ(next_layer_capacity(2 * kLargestNextLayer), 2 * kLargestNextLayer)
+      << "a first layer may be larger";
+  const Plan plan = plan_for(10'000'000'000, 1'000'000, 1e-6);
+  EXPECT_LE(plan.layers, 14u);
+  EXPECT_LE(plan.rate, 1e-6);
+}
+
+TEST(GrowingBloomFilter, ExpectedStatisticsAreThoseOfAFilterThatGrew) {
+  const GrowingBloomFilter::Options options{.capacity = 1'000, .false_positive_rate = 1e-6};
+  for (const std::size_t keys : {0u, 1u, 1'000u, 1'001u, 4'000u, 100'000u}) {
+    SCOPED_TRACE(keys);
+    auto filter = make_growing(options);
+    Answers answers(keys);
+    filter.insert_batch(some_keys(keys), answers.all());
+    const FilterStats grown = filter.stats();
+    const auto expected = GrowingBloomFilter::expected_stats(options, keys);
+    ASSERT_TRUE(expected) << expected.error().message;
+    EXPECT_EQ(expected->layers, grown.layers);
+    EXPECT_EQ(expected->capacity, grown.capacity);
+    EXPECT_EQ(expected->inserted, grown.inserted);
+    EXPECT_EQ(expected->memory_bytes, grown.memory_bytes);
+    EXPECT_EQ(expected->hashes, grown.hashes);
+    EXPECT_EQ(expected->target_rate, grown.target_rate);
+    EXPECT_NEAR(expected->current_rate, grown.current_rate, grown.current_rate * 0.01);
+    EXPECT_NEAR(expected->fill, grown.fill, 0.01);
+  }
+}
+
+class LayerFiles : public GrowingBloomFilterFile {
+ protected:
+  using Layer = GrowingBloomFilter::LayerFile;
+  // Three layers, the first two with files of their own.
+  void SetUp() override {
+    GrowingBloomFilterFile::SetUp();
+    keys_ = some_keys(1'000);
+    Answers answers(keys_.size());
+    filter_.insert_batch(keys_, answers.all());
+    ASSERT_EQ(filter_.full_layers(), 2u);
+    for (std::size_t i = 0; i < 2; ++i)
+      layers_.push_back(filter_.write_layer(i, i + 7, layer_file_path(path(), i + 7)).value());
+    ASSERT_TRUE(filter_.write_unpublished(path(), {}, layers_));
+  }
+  SnapshotHeader header() const {
+    return SnapshotReader::open(path(), FilterKind::kGrowing).value().header();
+  }
+  // With no words: for the reader of headers.
+  Result<GrowingBloomFilter> load_with(const SnapshotHeader& header) const {
+    const auto no_words = [](std::size_t, std::uint64_t, std::span<std::uint64_t> out) {
+      std::fill(out.begin(), out.end(), 0);
+    };
+    EXPECT_TRUE(write_snapshot(path(), header, no_words));
+    return GrowingBloomFilter::load(path());
+  }
+
+  GrowingBloomFilter filter_ =
+      make_growing({.capacity = 100, .false_positive_rate = 1e-9, .hash = KeyedHash::from_seed(5)});
+  std::vector<Fingerprint> keys_;
+  std::vector<Layer> layers_;
+};
+
+TEST_F(LayerFiles, AFilterIsLoadedFromThem) {
+  const auto loaded = GrowingBloomFilter::load(path());
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  Answers answers(keys_.size());
+  EXPECT_EQ(loaded->contains_batch(keys_, answers.all()), keys_.size());
+  EXPECT_EQ(loaded->stats().inserted, filter_.stats().inserted);
+  ASSERT_EQ(loaded->loaded_layers().size(), 2u);
+  EXPECT_EQ(loaded->loaded_layers()[1].number, 8u);
+  EXPECT_EQ(loaded->loaded_layers()[1].identity, layers_[1].identity);
+  // Saved as a whole it needs them no more, and is as the one that never had any.
+  ASSERT_TRUE(loaded->save(path("whole")));
+  ASSERT_TRUE(filter_.save(path("other")));
+  EXPECT_TRUE(bytes_of(path("whole")) == bytes_of(path("other")));
+  ASSERT_TRUE(loaded->write_unpublished(path("two"), {}, loaded->loaded_layers()));
+  EXPECT_TRUE(bytes_of(path("two")) == bytes_of(path()));
+}
+
+TEST_F(LayerFiles, ALayerIsAFilterOfItsOwn) {
+  const auto layer = SnapshotReader::open(layer_file_path(path(), 7), FilterKind::kBlocked);
+  ASSERT_TRUE(layer);
+  EXPECT_EQ(layer->header().sections.front().capacity, 100u);
+  EXPECT_EQ(layer->identity(), layers_[0].identity);
+}
+
+TEST_F(LayerFiles, ImpossibleReferencesAreDamage) {
+  const SnapshotHeader good = header();
+  EXPECT_TRUE(load_with(good)) << "only the bits of the newest layer are missing";
+  const std::function<void(SnapshotHeader&)> changes[] = {
+      [](auto& header) { header.sections.back().file = 9; },  // the newest too
+      [](auto& header) { header.sections[0].file = 0; },      // one in the middle
+      [](auto& header) { header.sections[2].file_identity = 1; },
+      [](auto& header) { std::swap(header.sections[0].file, header.sections[1].file); },
+      [](auto& header) { ++header.sections[0].file_identity; },
+      [](auto& header) { header.sections[0].words += 8; },
+      [](auto& header) { header.kind = FilterKind::kBlocked; },
+  };
+  for (const auto& change : changes) {
+    SCOPED_TRACE(&change - changes);
+    SnapshotHeader bad = good;
+    change(bad);
+    const auto loaded = load_with(bad);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt) << loaded.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace trawl

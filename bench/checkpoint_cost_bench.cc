@@ -184,7 +184,9 @@ class Run {
     frontier_.reset();
     compare();
     options_.checkpoints.max_replay = std::chrono::hours(1);
+    start = Clock::now();
     open();
+    fmt::print("opened in {:.2f} s ({} URLs replayed)\n", seconds_since(start), opened_.replayed);
     start = Clock::now();
     must(frontier_->checkpoint());
     fmt::print("a checkpoint took {:.1f} s\n", seconds_since(start));

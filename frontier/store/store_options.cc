@@ -65,14 +65,27 @@ void add_bloom_filters(rocksdb::BlockBasedTableOptions& table) {
   table.partition_filters = true;
 }
 
+// Small memtables stay in the processor's caches, which speeds up insertions. With more memory
+// several of them are merged into one table, so that fewer and larger tables are rewritten. A read
+// looks into each that waits, so they are few.
+constexpr std::uint64_t kMemtable = 8u << 20;
+constexpr std::uint64_t kMostMerged = 4;
+
+void plan_memtables(std::uint64_t write_buffers, rocksdb::ColumnFamilyOptions& options) {
+  const std::uint64_t merged =
+      std::clamp<std::uint64_t>(write_buffers / 4 / kMemtable, 1, kMostMerged);
+  options.write_buffer_size = std::min(write_buffers / 4, kMemtable);
+  options.min_write_buffer_number_to_merge = static_cast<int>(merged);
+  // As many are filled while others are merged.
+  options.max_write_buffer_number = static_cast<int>(2 * merged + 2);
+}
+
 rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptions& store,
                                             const MemoryPlan& memory) {
   rocksdb::ColumnFamilyOptions options;
   options.compression = rocksdb::kLZ4Compression;
   options.level_compaction_dynamic_level_bytes = true;
-  // Small memtables stay in the processor's caches, which speeds up insertions.
-  options.write_buffer_size = std::min<std::uint64_t>(memory.write_buffers / 4, 8u << 20);
-  options.max_write_buffer_number = 4;
+  plan_memtables(memory.write_buffers, options);
   auto table = table_options(store.cache);
   switch (family) {
     case kPending:

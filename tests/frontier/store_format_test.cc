@@ -11,6 +11,7 @@
 #include <rocksdb/db.h>
 
 #include "frontier/store/store.h"
+#include "frontier/store/store_options.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -223,6 +224,34 @@ TEST(StoreErrors, TellWhatWasWrongAndWhatToDo) {
   expect(Status::IOError("store/000012.log: Read-only file system"), ErrorCode::kPermission,
          "write permission");
   expect(Status::IOError("store/000012.log: Input/output error"), ErrorCode::kIo, "disk");
+}
+
+// `max_memory` makes a difference however large it is: to the tables that are written, and to the
+// cache of those that are read.
+TEST(StoreOptionsOfAPlan, MoreMemoryMakesLargerTablesAndCaches) {
+  std::uint64_t last_table = 0;
+  std::uint64_t last_cache = 0;
+  for (const std::uint64_t mib : {64, 128, 512, 1024}) {
+    SCOPED_TRACE(mib);
+    const MemoryPlan plan = MemoryPlan::of(mib << 20);
+    const StoreOptions options = StoreOptions::of(plan);
+    for (const auto& family : options.families) {
+      const std::uint64_t memtable = family.options.write_buffer_size;
+      const auto merged =
+          static_cast<std::uint64_t>(family.options.min_write_buffer_number_to_merge);
+      EXPECT_LE(memtable, 8u << 20);
+      EXPECT_LE(memtable * merged, plan.write_buffers / 4 + 1);
+      EXPECT_GT(family.options.max_write_buffer_number, static_cast<int>(merged));
+    }
+    const auto& pending = options.families[kPending].options;
+    const std::uint64_t table =
+        pending.write_buffer_size *
+        static_cast<std::uint64_t>(pending.min_write_buffer_number_to_merge);
+    EXPECT_GT(table, last_table);
+    EXPECT_GT(options.cache->GetCapacity(), last_cache);
+    last_table = table;
+    last_cache = options.cache->GetCapacity();
+  }
 }
 
 }  // namespace

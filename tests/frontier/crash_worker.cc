@@ -71,6 +71,8 @@ void run(const char* directory, const char* log_path, std::uint64_t pages) {
   if (!opened) give_up("open", opened.error());
   Frontier& frontier = **opened;
   const int log = ::open(log_path, O_WRONLY | O_APPEND | O_CREAT, 0644);
+  // The kill may have cut off the last line.
+  write_or_give_up(log, "\n");
   Requests seed({NumberedUrls(kCrashHosts).url(0)});
   if (const auto offered = frontier.offer(seed.get()); !offered) give_up("offer", offered.error());
   std::atomic<bool> done{false};

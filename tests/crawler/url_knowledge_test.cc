@@ -194,6 +194,7 @@ TEST_F(ExplainState, SaysWhyItDoesNotKnow) {
   {
     const auto frontier = open(options());
     offer(*frontier, "http://h.test/x");
+    ASSERT_TRUE(frontier->checkpoint().has_value());
     ASSERT_TRUE(frontier->close().has_value());
   }
   for (const auto& entry : std::filesystem::directory_iterator(directory())) {

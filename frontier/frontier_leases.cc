@@ -114,8 +114,19 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
   assert(urls.size() <= max);
   // The operations in the queue may make more URLs leasable. But while most leases are in use, the
   // caller has enough work.
-  if (urls.size() < max && kShort * commits_->queued() >= shards_[shard]->leased())
+  const bool short_of_urls =
+      urls.size() < max && kShort * commits_->queued() >= shards_[shard]->leased();
+  if (short_of_urls && urls.empty() && options_.store.durability != Durability::kSync) {
+    // The caller has nothing else to do: it commits itself, unless that waits for a disk.
+    commits_->help();
+    done = shards_[shard]->lease(max, urls);
+    if (!done) {
+      commits_->stop_with(done.error());
+      return tl::unexpected(done.error());
+    }
+  } else if (short_of_urls) {
     commits_->hurry();
+  }
   std::vector<Lease> leases;
   leases.reserve(urls.size());
   for (NumberedLease& lease : urls) {

@@ -1,8 +1,10 @@
-// The commit thread, and how it sleeps and wakes. commit_queue.h has the argument for consistency.
+// Committing, and how the commit thread sleeps and wakes. commit_queue.h has the argument for
+// consistency.
 //
 // Waking a thread costs more than queueing an operation, so most operations wake nobody: the
 // committer dozes for kMaxDelay and then takes what came in. Three things end a doze early: an
-// operation that a caller waits for, kEnough queued operations, and hurry(). After
+// urgent operation, kEnough queued operations, and hurry(). A caller that waits commits itself, or,
+// if it cannot, hurries (help()): its operation wakes nobody by being queued. After
 // kDozesBeforeSleep dozes without work the committer sleeps until an operation arrives. A wake-up
 // cannot get lost: rest() publishes its state before it checks the queue, add_to_queue() counts its
 // operation before it checks the state, and both are sequentially consistent.
@@ -22,8 +24,14 @@ constexpr std::uint64_t kEnough = 256;
 // Dozes without work after which the committer sleeps.
 constexpr int kDozesBeforeSleep = 10;
 
-bool is_waited_for(const Operation& operation) {
-  return operation.durable || operation.stop || operation.promote || operation.drop;
+// The most that a caller commits in the committer's place: the operations of a few calls. Beyond
+// it a caller would be held up by the work of others.
+constexpr std::uint64_t kHelpedOperations = 64;
+constexpr std::uint64_t kHelpedBytes = 1u << 20;
+
+bool is_urgent(const Operation& operation) {
+  return (operation.durable && operation.hurries) || operation.stop || operation.promote ||
+         operation.drop;
 }
 
 }  // namespace
@@ -33,6 +41,10 @@ CommitQueue::CommitQueue(GroupWriter& writer, std::uint64_t max_bytes)
 
 Result<void> CommitQueue::close() {
   if (!committer_.joinable()) return {};
+  {
+    const MutexLock lock(committing_);
+    closing_ = true;
+  }
   auto operation = std::make_unique<Operation>();
   operation->stop = true;
   begin();
@@ -63,13 +75,15 @@ void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
 }
 
 void CommitQueue::add_to_queue(std::unique_ptr<Operation> operation) {
-  const bool waited_for = is_waited_for(*operation);
+  const bool urgent = is_urgent(*operation);
+  const bool helped = operation->durable && !operation->hurries;
   // Fails only if memory runs out; see submit().
   if (!queue_.enqueue(std::move(operation))) std::abort();
   // seq_cst, pairs with rest(): either the committer sees this operation before it sleeps, or this
   // thread sees that it sleeps.
   const std::uint64_t queued = queued_.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (waited_for || queued == kEnough) return hurry();
+  if (urgent || queued == kEnough) return hurry();
+  if (helped) return;
   if (rest_.load(std::memory_order_seq_cst) == Rest::kAsleep) wake();
 }
 
@@ -106,13 +120,35 @@ void CommitQueue::stop_with(Error error) {
   stopped_.store(true, std::memory_order_release);
 }
 
+// If another thread is committing, it may have collected its group before the caller's operation
+// was queued: then the committer takes the rest, as soon as that thread has ended.
+void CommitQueue::help() {
+  // Relaxed: the caller's own operations are counted, unless they have been collected.
+  if (queued_.load(std::memory_order_relaxed) == 0) return;
+  const bool small = queued_.load(std::memory_order_relaxed) <= kHelpedOperations &&
+                     bytes_.load(std::memory_order_relaxed) <= kHelpedBytes;
+  if (!small || !committing_.try_lock()) return hurry();
+  const bool may_commit = !closing_;
+  if (may_commit && queued_.load(std::memory_order_relaxed) > 0) commit_group();
+  committing_.unlock();
+  if (!may_commit) hurry();
+}
+
+bool CommitQueue::commit_group() {
+  OperationGroup group = collect();
+  const bool stop =
+      std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
+  finish(group, commit_unless_stopped(group), false);
+  return stop;
+}
+
 void CommitQueue::run() {
   for (bool stop = false; !stop;) {
     wait_for_operations();
-    OperationGroup group = collect();
-    stop = std::ranges::any_of(group, [](const auto& operation) { return operation->stop; });
-    finish(group, commit_unless_stopped(group), false);
+    const MutexLock lock(committing_);
+    stop = commit_group();
   }
+  const MutexLock lock(committing_);
   const auto before = check();
   stop_with({ErrorCode::kClosed, "the frontier is closed"});
   // Operations that passed check() before are in the queue at the next quiescence and are committed
@@ -156,7 +192,10 @@ void CommitQueue::rest(Rest how) {
 }
 
 Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
-  auto done = check().and_then([&] { return write(group); });
+  auto done = check().and_then([&] {
+    committing_.assert_held();
+    return write(group);
+  });
   if (!done) stop_with(done.error());
   return done;
 }

@@ -22,8 +22,11 @@
 
 namespace trawl {
 
-// One thread commits. It collects a group at a quiescence, a moment when no operation is inside the
-// gate (see OperationGate), and writes it as one batch.
+// One thread at a time commits: the committer, or a caller in its place (see help()). It collects a
+// group at a quiescence, a moment when no operation is inside the gate (see OperationGate), and
+// writes it as one batch. committing_ is held from before the quiescence until the group is durable
+// and its callers are answered, so that groups are written one by one in the order in which they
+// were collected, by whichever thread; N3 and N4 rest on that order alone.
 //
 // N4: suppose operation B answers "seen" because of bits that operation A set. A set them inside
 // the gate. When B's group is collected, no operation is inside the gate, so A has left it: A is in
@@ -34,7 +37,9 @@ namespace trawl {
 //
 // Writing a group costs about as much as several operations, and so does waking the committer. So
 // operations are committed within kMaxDelay, sooner if a caller waits or calls hurry(), and
-// immediately after an idle time.
+// immediately after an idle time. A caller that waits commits the group itself unless another
+// thread is committing or the group is large: a switch between threads costs more than a small
+// group.
 class CommitQueue {
  public:
   static constexpr std::chrono::milliseconds kMaxDelay{1};
@@ -78,11 +83,14 @@ class CommitQueue {
       fill(operation);
       settled = operation.changes_nothing() && is_alone();
       operation.durable_already = settled;
+      operation.hurries = false;
       if (!settled) durable = operation.durable.emplace().get_future();
     });
     if (!submitted) return submitted;
     // No operation is unsettled, or the queue has stopped.
-    return settled ? check() : durable.get();
+    if (settled) return check();
+    help();
+    return durable.get();
   }
   // The same as submit(); the future is set when the operation, and all that it relied on, is
   // durable, which is soon, as if a caller waited.
@@ -101,8 +109,10 @@ class CommitQueue {
     return submit_and_wait([](Operation& operation) { operation.flush = true; });
   }
 
-  // Commits what was submitted without further waiting.
+  // Has what was submitted committed without further waiting.
   void hurry() noexcept;
+  // The same; the caller commits it itself if that is quicker. Not called inside the gate.
+  void help();
   // The number of queued operations.
   std::uint64_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
@@ -157,16 +167,21 @@ class CommitQueue {
   // Wakes the committer from its rest.
   void wake() noexcept;
   void run();
+  // True if the group had the operation of close().
+  bool commit_group() TRAWL_REQUIRES(committing_);
   void wait_for_operations();
   void rest(Rest how);
-  OperationGroup collect();
-  void finish(OperationGroup& group, const Result<void>& result, bool last);
-  Result<void> commit_unless_stopped(OperationGroup& group);
-  Result<void> write(OperationGroup& group);
+  OperationGroup collect() TRAWL_REQUIRES(committing_);
+  void finish(OperationGroup& group, const Result<void>& result, bool last)
+      TRAWL_REQUIRES(committing_);
+  Result<void> commit_unless_stopped(OperationGroup& group) TRAWL_REQUIRES(committing_);
+  Result<void> write(OperationGroup& group) TRAWL_REQUIRES(committing_);
 
   GroupWriter& writer_;
   const std::uint64_t max_bytes_;
   OperationGate gate_;
+  Mutex committing_;                                    // of the thread that commits
+  bool closing_ TRAWL_GUARDED_BY(committing_) = false;  // only the committer commits from now on
   moodycamel::ConcurrentQueue<std::unique_ptr<Operation>> queue_;
   std::atomic<std::uint64_t> queued_{0};  // operations in queue_
   std::atomic<bool> hurry_{false};

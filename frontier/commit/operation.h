@@ -96,6 +96,7 @@ struct Operation {
   std::shared_ptr<Drop> drop;                         // delete a host's queue
   std::uint64_t bytes = 0;                            // approximate memory
   std::optional<std::promise<Result<void>>> durable;  // set if a caller waits
+  bool hurries = true;  // if a caller waits, wake the committer; false: the caller calls help()
   bool stop = false;
   bool flush = false;            // commit it although it changes nothing
   bool durable_already = false;  // it changes nothing, and all that it relied on is durable

@@ -29,6 +29,15 @@ class FlatIndex {
     }
   }
 
+  // Has the place of a key read into the processor's cache, for a likely_number() soon.
+  void prefetch(std::uint64_t key) const {
+    if (!entries_.empty()) __builtin_prefetch(&entries_[hash_of(key) & mask()]);
+  }
+  // The number of `key`, or kNone, or in rare cases another one.
+  std::uint32_t likely_number(std::uint64_t key) const {
+    return find(key, [](std::uint32_t) { return true; });
+  }
+
   // `number` must not be kNone, nor present already.
   void insert(std::uint64_t key, std::uint32_t number) {
     assert(number != kNone);

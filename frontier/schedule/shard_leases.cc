@@ -1,9 +1,11 @@
 // ShardState: giving, ending and expiring leases.
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <iterator>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "base/wall_time.h"
 #include "frontier/common/outcome_rules.h"
@@ -47,9 +49,19 @@ ShardState::ShardState(const Store& store, ShardOptions options, ShardInbox& inb
   }
 }
 
+// With many hosts each is somewhere else in memory: they are read all at once, ahead.
 void ShardState::take_inbox() {
-  InboxItem items[64];
-  while (const std::size_t n = inbox_.try_dequeue_bulk(items, std::size(items))) {
+  constexpr std::size_t kAtOnce = 64;
+  InboxItem items[kAtOnce];
+  while (const std::size_t n = inbox_.try_dequeue_bulk(items, kAtOnce)) {
+    std::array<HostId, kAtOnce> ids;
+    for (std::size_t i = 0; i < n; ++i)
+      ids[i] = std::visit([](const auto& item) { return item.host; }, items[i]);
+    const auto hosts = hosts_.prefetch(ids, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (hosts[i] != kNoHost && hosts_[hosts[i]].place == Host::Place::kScheduled)
+        schedule_.prefetch(hosts_[hosts[i]].position);
+    }
     for (std::size_t i = 0; i < n; ++i) {
       if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
         add(*url);

@@ -36,6 +36,10 @@ class TimeHeap {
     assert(position < entries_.size());
     return entries_[position].time;
   }
+  void prefetch(std::uint32_t position) const noexcept {
+    assert(position < entries_.size());
+    __builtin_prefetch(&entries_[position]);
+  }
   std::size_t bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
   // The earliest time of a number that `wanted` accepts; SteadyTime::max() if there is none. After
   // `most` others it is the time of the next one: a lower bound.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include <rocksdb/perf_level.h>
 #include <rocksdb/write_batch.h>
 
+#include "base/big_endian.h"
 #include "base/coding.h"
 #include "base/database_state.h"
 #include "frontier/store/deferred_floor.h"
@@ -98,17 +98,23 @@ constexpr DeferredKey kBehindDeferred = [] {
   return key;
 }();
 
-// The order in which a batch's changes are written: those of kPending last and sorted by key, so
-// that the memtable finds the place of each near that of the previous one.
+// The order in which a batch's changes are written: those of kPending last and by host, so that the
+// memtable finds the place of each near that of the previous one. Changes of a host stay in order.
 std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
-  std::vector<std::uint32_t> order(batch.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto queued = std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) {
-    return batch.change(i).family != Store::kPending;
-  });
-  std::stable_sort(queued, order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return batch.change(a).key < batch.change(b).key;
-  });
+  std::vector<std::uint32_t> order;
+  order.reserve(batch.size());
+  std::vector<std::pair<HostId, std::uint32_t>> queued;
+  for (std::uint32_t i = 0; i < batch.size(); ++i) {
+    const Store::Batch::Change change = batch.change(i);
+    if (change.family == Store::kPending) {
+      queued.emplace_back(load_big_endian<HostId>(change.key), i);
+    } else {
+      order.push_back(i);
+    }
+  }
+  std::ranges::sort(queued);
+  for (const auto& [host, i] : queued)
+    order.push_back(i);
   return order;
 }
 

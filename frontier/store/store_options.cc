@@ -7,11 +7,11 @@
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
-#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 
 #include "frontier/store/process_env.h"
+#include "frontier/store/sorted_memtable.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl {
@@ -93,8 +93,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptio
       // URLs end before they are rewritten at all.
       options.compaction_style = rocksdb::kCompactionStyleUniversal;
       options.level0_file_num_compaction_trigger = 8;
-      // A batch is written in key order, so each insertion can start from the previous one's place.
-      options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(0));
+      options.memtable_factory = sorted_memtables();
       break;
     case kDeferred:
       break;
@@ -137,6 +136,8 @@ StoreOptions StoreOptions::of(const MemoryPlan& memory) {
   database.create_if_missing = true;
   database.create_missing_column_families = true;
   database.write_buffer_manager = options.write_buffers;
+  // The committer alone writes at a time; sorted_memtables() rely on it.
+  database.allow_concurrent_memtable_write = false;
   database.max_open_files = 256;
   // One flushes and the others compact: while one rewrites the largest files, another keeps up with
   // new ones.

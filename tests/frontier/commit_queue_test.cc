@@ -131,6 +131,46 @@ TEST_F(CommitQueueTest, WhatNobodyWaitsForIsCommittedAllTheSame) {
   EXPECT_EQ(durable(), (std::multiset<std::string>{"a", "b"}));
 }
 
+// A switch between threads costs more than a small group.
+TEST_F(CommitQueueTest, ACallerThatWaitsCommitsItselfUnlessAnotherThreadDoes) {
+  CommitQueue& queue = start();
+  ASSERT_TRUE(queue.submit_and_wait([&](Operation& operation) { admit(operation, "first"); }));
+  std::atomic<bool> in_caller{false};
+  const auto caller = std::this_thread::get_id();
+  store_.on_write = [&](const Store::Batch&) -> Result<void> {
+    if (std::this_thread::get_id() == caller) in_caller = true;
+    return {};
+  };
+  // The committer may wake from a doze just then.
+  while (!in_caller)
+    ASSERT_TRUE(queue.submit_and_wait([&](Operation& operation) { admit(operation, "own"); }));
+  // While one thread writes, what others wait for is left to the committer.
+  std::latch writing(1), may_end(1);
+  std::atomic<int> writers{0}, most{0};
+  store_.on_write = [&, first = true](const Store::Batch&) mutable -> Result<void> {
+    most = std::max(most.load(), ++writers);
+    if (std::exchange(first, false)) {
+      writing.count_down();
+      may_end.wait();
+    }
+    --writers;
+    return {};
+  };
+  std::thread slow([&] {
+    EXPECT_TRUE(queue.submit_and_wait([&](Operation& operation) { admit(operation, "slow"); }));
+  });
+  writing.wait();
+  std::thread other([&] {
+    EXPECT_TRUE(queue.submit_and_wait([&](Operation& operation) { admit(operation, "other"); }));
+  });
+  while (queue.queued() == 0)
+    std::this_thread::yield();
+  may_end.count_down();
+  slow.join();
+  other.join();
+  EXPECT_EQ(most, 1);
+}
+
 // Without it what comes one after the other is committed in groups.
 TEST_F(CommitQueueTest, AHurryIsAnsweredAtOnce) {
   constexpr int kOperations = 2000;
@@ -172,7 +212,7 @@ TEST_F(CommitQueueTest, N3_N4_WhatAnOperationReliedOnIsDurableWithItOrBefore) {
       for (std::size_t n = 0; n < kOperations; ++n) {
         const std::string name = "op" + std::to_string(t * kOperations + n);
         std::vector<std::string> lost, mine;
-        const auto submitted = queue.submit([&](Operation& operation) {
+        const auto fill = [&](Operation& operation) {
           end(operation, name, t * kOperations + n);
           for (int i = 0; i < 3; ++i) {
             const std::size_t key = (n + random() % 40) % kKeys;
@@ -185,7 +225,9 @@ TEST_F(CommitQueueTest, N3_N4_WhatAnOperationReliedOnIsDurableWithItOrBefore) {
             }
             std::this_thread::yield();  // between winning a key and queueing it
           }
-        });
+        };
+        // Those that wait commit in the committer's place.
+        const auto submitted = n % 3 == 0 ? queue.submit_and_wait(fill) : queue.submit(fill);
         EXPECT_TRUE(submitted);
         const std::lock_guard lock(mutex);
         relied_on[name] = std::move(lost);

@@ -1,0 +1,14 @@
+// SortedMemtable: the memtable of the host queues.
+#pragma once
+
+#include <memory>
+
+#include <rocksdb/memtablerep.h>
+
+namespace trawl {
+
+// For a column family that is read by iterators alone: the base class's Get() leaks. The database
+// must have allow_concurrent_memtable_write = false.
+std::shared_ptr<rocksdb::MemTableRepFactory> sorted_memtables();
+
+}  // namespace trawl

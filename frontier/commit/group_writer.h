@@ -50,7 +50,7 @@ struct SeenChecks {
   std::uint64_t wrong = 0;
 };
 
-// Only the committer calls write(); the rest is thread-safe.
+// One thread at a time calls write() (CommitQueue); the rest is thread-safe.
 class GroupWriter {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

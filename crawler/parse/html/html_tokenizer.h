@@ -13,6 +13,8 @@
 #include <span>
 #include <string_view>
 
+#include "crawler/parse/html/tag_filter.h"
+
 namespace trawl {
 
 struct TokenizerKernel;
@@ -97,7 +99,9 @@ class HtmlTokenizer {
 
   TokenKind next();
   // Returns the next start tag, end tag, or kEnd, and skips all else. Faster than next().
-  TokenKind next_tag() { return next_tag_(state_); }
+  TokenKind next_tag() { return next_tag(kAllTags); }
+  // Skips tags that do not pass `wanted`, too.
+  TokenKind next_tag(const TagFilter& wanted) { return next_tag_(state_, wanted); }
 
   // The following describe the last token, and are valid until the next. Start of the token in the
   // page.
@@ -134,13 +138,15 @@ class HtmlTokenizer {
   void set_cdata(bool allowed) noexcept { state_.cdata_allowed = allowed; }
 
  private:
+  static constexpr TagFilter kAllTags = TagFilter::all();
+
   TokenKind next_in_data();
   std::size_t page_size() const noexcept {
     return static_cast<std::size_t>(state_.end - state_.begin);
   }
 
   TokenizerState state_;
-  TokenKind (*next_tag_)(TokenizerState&);
+  TokenKind (*next_tag_)(TokenizerState&, const TagFilter&);
   TokenKind (*read_tag_)(TokenizerState&);
 };
 

@@ -88,11 +88,68 @@ bool is_integration_point(MarkupSpace space, Element element) {
   }
 }
 
+// Whether a start tag changes how the tags after it are read.
+constexpr bool shapes_page(Element element) {
+  switch (element) {
+    case Element::kBody:
+    case Element::kCol:
+    case Element::kForm:
+    case Element::kFrame:
+    case Element::kFrameset:
+    case Element::kHead:
+    case Element::kHtml:
+    case Element::kInput:
+    case Element::kKeygen:
+    case Element::kMath:
+    case Element::kSelect:
+    case Element::kSvg:
+    case Element::kTable:
+    case Element::kTemplate:
+    case Element::kTextarea:
+      return true;
+    default:
+      return is_table_part(element) || content_model(element) != ContentModel::kData;
+  }
+}
+
+// The same for an end tag.
+constexpr bool end_shapes_page(Element element) {
+  switch (element) {
+    case Element::kForm:
+    case Element::kSelect:
+    case Element::kTable:
+    case Element::kTemplate:
+      return true;
+    default:
+      return is_table_part(element);
+  }
+}
+
+const TagFilter kStructure = [] {
+  TagFilter filter;
+  for (std::size_t i = 1; i < kElements; ++i) {
+    const auto element = static_cast<Element>(i);
+    if (shapes_page(element)) filter.add_start(to_string(element));
+    if (end_shapes_page(element)) filter.add_end(to_string(element));
+  }
+  return filter;
+}();
+
 bool is_cell_or_caption(Element element) {
   return element == Element::kTd || element == Element::kTh || element == Element::kCaption;
 }
 
 }  // namespace
+
+// All tags to which start_html() and end_tag() do something, or that the collector wants.
+void PageScanner::choose_tags() {
+  wanted_tags_ = skips_tags_ ? kStructure : TagFilter::all();
+  if (collector_->wants_style_attributes()) return wanted_tags_.add_all_starts();
+  for (std::size_t i = 0; i < kElements; ++i) {
+    const auto element = static_cast<Element>(i);
+    if (collector_->wants(MarkupSpace::kHtml, element)) wanted_tags_.add_start(to_string(element));
+  }
+}
 
 PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector& collector,
                                        PageReferences& page) {
@@ -111,7 +168,8 @@ PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector
   waiting_tag_.reset();
   anchor_.reset();
 
-  for (TokenKind kind = tokens_.next_tag(); kind != TokenKind::kEnd; kind = next_tag()) {
+  choose_tags();
+  for (TokenKind kind = next_tag(); kind != TokenKind::kEnd; kind = next_tag()) {
     if (kind == TokenKind::kStartTag) {
       start_tag();
     } else {
@@ -124,7 +182,9 @@ PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector
 
 TokenKind PageScanner::next_tag() {
   const auto waiting = std::exchange(waiting_tag_, std::nullopt);
-  return waiting ? *waiting : tokens_.next_tag();
+  if (waiting) return *waiting;
+  // In SVG and MathML every tag opens or closes an element.
+  return foreign_.empty() ? tokens_.next_tag(wanted_tags_) : tokens_.next_tag();
 }
 
 void PageScanner::start_tag() {

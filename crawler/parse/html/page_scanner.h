@@ -17,6 +17,7 @@
 #include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/reference_collector.h"
+#include "crawler/parse/html/tag_filter.h"
 
 namespace trawl {
 
@@ -26,6 +27,9 @@ class PageScanner {
     kExact,      // the same as by the HTML Standard's tree
     kNeedsTree,  // may differ from the tree
   };
+
+  // With `skips_tags` set, which is only faster, tags that cannot matter are not looked at.
+  explicit PageScanner(bool skips_tags = true) : skips_tags_(skips_tags) {}
 
   // Reports the elements of `html` in source order to `collector`, which fills `page`. Values are
   // views into `html` or `page`. Takes linear time.
@@ -45,6 +49,7 @@ class PageScanner {
     MarkupSpace space;
   };
 
+  void choose_tags();
   TokenKind next_tag();
   void start_tag();
   void end_tag();
@@ -67,7 +72,9 @@ class PageScanner {
   std::string_view decoded(std::string_view raw, ReferenceContext context);
   std::string_view valid(std::string_view text);
 
+  const bool skips_tags_;
   HtmlTokenizer tokens_;
+  TagFilter wanted_tags_;  // of HTML: the others make no references and change no state
   ElementAttributes attributes_;
   ReferenceCollector* collector_ = nullptr;
   PageReferences* page_ = nullptr;

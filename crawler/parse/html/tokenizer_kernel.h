@@ -6,13 +6,14 @@
 #include <string_view>
 
 #include "crawler/parse/html/html_tokenizer.h"
+#include "crawler/parse/html/tag_filter.h"
 
 namespace trawl {
 
 struct TokenizerKernel {
   std::string_view name;
   // HtmlTokenizer::next_tag().
-  TokenKind (*next_tag)(TokenizerState&);
+  TokenKind (*next_tag)(TokenizerState&, const TagFilter&);
   // Reads the tag at state.position, which begins with '<' or '</' and a letter. Returns kEnd if
   // the page ends within the tag.
   TokenKind (*read_tag)(TokenizerState&);

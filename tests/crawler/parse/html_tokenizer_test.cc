@@ -215,6 +215,50 @@ TEST_P(HtmlTokenizerKernels, TagsOfAllLengthsAtAllDistances) {
   }
 }
 
+TEST_P(HtmlTokenizerKernels, UnwantedTagsAreSkipped) {
+  TagFilter wanted;
+  wanted.add_start("ab");
+  wanted.add_end("xyz");
+  std::mt19937 random(22);
+  constexpr std::string_view kPieces[] = {"<ab>",
+                                          "<AB c=\"<ab>\">",
+                                          "</ab>",
+                                          "</xyz>",
+                                          "</XYZ d='>'>",
+                                          "<xyz>",
+                                          "<i>",
+                                          "</i>",
+                                          "<a",
+                                          " b='<ab>' >",
+                                          "<!-- <ab> -->",
+                                          "text",
+                                          "/>",
+                                          "</",
+                                          "<p q",
+                                          " r=\"</xyz>\"",
+                                          "<i j=\"k>\">",
+                                          "</i l='</xyz>'>"};
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (std::size_t pieces = random() % 30; pieces > 0; --pieces) {
+      text += kPieces[random() % std::size(kPieces)];
+      text.append(random() % 7, ' ');
+    }
+    const ExactPage page(text);
+    HtmlTokenizer all(page.view(), GetParam());
+    std::vector<Token> expected;
+    for (const Token& tag : tags_of(all)) {
+      if (wanted.passes(tag.kind == TokenKind::kEndTag, tag.text.front(), tag.text.size()))
+        expected.push_back(tag);
+    }
+    HtmlTokenizer some(page.view(), GetParam());
+    std::vector<Token> passed;
+    for (TokenKind kind; (kind = some.next_tag(wanted)) != TokenKind::kEnd;)
+      passed.push_back(token_of(some, kind));
+    ASSERT_EQ(passed, expected) << text;
+  }
+}
+
 TEST_P(HtmlTokenizerKernels, EveryByteInEveryPartOfATag) {
   const std::string_view sample = "t<abc def=\"ghi\" j=\"k\" lmn><xy opq='r' s></x><yz>";
   for (std::size_t i = 0; i < sample.size(); ++i) {

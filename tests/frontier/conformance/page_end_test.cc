@@ -50,6 +50,7 @@ TEST_P(ConformancePageEnd, N3_ALinkIsKnownNoLaterThanItsPageIsDone) {
   }
   over = true;
   watcher.join();
+  ASSERT_TRUE(frontier->flush());
   EXPECT_EQ(stats(*frontier).completed, std::uint64_t{kPages});
   EXPECT_EQ(stats(*frontier).admitted, std::uint64_t{2 * kPages});
 }

@@ -1,5 +1,5 @@
-// TagFilter: which tags a scan needs, by first letter and length of the name, which are known before
-// names are compared.
+// TagFilter: which tags a scan needs, by first letter and length of the name, which are known
+// before names are compared.
 #pragma once
 
 #include <algorithm>

@@ -89,9 +89,12 @@ class Scans {
   PageScanner thorough_{false};
 };
 
-const LinkKinds kChoices[] = {LinkKinds::pages(), LinkKinds{LinkKind::kNavigation},
-                              LinkKinds{LinkKind::kDocument}, LinkKinds{LinkKind::kCitation},
-                              LinkKinds{LinkKind::kResource}, LinkKinds::all()};
+const LinkKinds kChoices[] = {LinkKinds::pages(),
+                              LinkKinds{LinkKind::kNavigation},
+                              LinkKinds{LinkKind::kDocument},
+                              LinkKinds{LinkKind::kCitation},
+                              LinkKinds{LinkKind::kResource},
+                              LinkKinds::all()};
 
 std::string name_of(std::size_t element) {
   return element == 0 ? "unknown" : std::string(to_string(static_cast<Element>(element)));
@@ -148,9 +151,17 @@ TEST(TagFilter, SkippedTagsMakeNoDifferenceOnAnyPage) {
   const auto seed = std::random_device()();
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::mt19937 random(seed);
-  constexpr std::string_view kRest[] = {">",           ">text",         " href=1>t", " src=\"<a href=>\">",
-                                        " style='u'>", "/>",            " class=c>", " a='",
-                                        " \"",         " action=2 src>", "<"};
+  constexpr std::string_view kRest[] = {">",
+                                        ">text",
+                                        " href=1>t",
+                                        " src=\"<a href=>\">",
+                                        " style='u'>",
+                                        "/>",
+                                        " class=c>",
+                                        " a='",
+                                        " \"",
+                                        " action=2 src>",
+                                        "<"};
   for (const LinkKinds kinds : kChoices) {
     Scans scans(kinds);
     for (int round = 0; round < 1500; ++round) {

@@ -73,6 +73,7 @@ ShardOptions shard_options(const EmbeddedOptions& options, std::uint32_t index,
   shard.clock = options.testing.clock;
   shard.wall_clock = options.testing.wall_clock;
   shard.first_lease = options.testing.deterministic_seed ? 1 : first_lease_number();
+  shard.deterministic = options.testing.deterministic_seed.has_value();
   shard.seed = options.testing.deterministic_seed.value_or(shard.first_lease) + index;
   return shard;
 }

@@ -24,9 +24,13 @@ namespace trawl {
 // before the end of its lease. If a URL is read from the store before its admission is taken from
 // the inbox, the admission then finds it in its host's head or among the leases, and does not queue
 // it twice.
+//
+// The queues are read without the mutex: head_reads.h shows why nothing is lost. A thread that leases
+// reads for all; one that finds no due host but those that another reads for waits for it.
 class HostShard {
  public:
-  HostShard(const Store& store, ShardOptions options) : state_(store, std::move(options), inbox_) {}
+  HostShard(const Store& store, ShardOptions options)
+      : store_(store), state_(store, std::move(options), inbox_) {}
 
   // Called by the committer with what has become durable. push_ended: a leased URL has left its
   // place in the queue: it is completed or deferred.
@@ -61,9 +65,7 @@ class HostShard {
   }
 
   // Leases up to `max` URLs whose hosts are due, and appends them to `out`.
-  Result<void> lease(std::size_t max, std::vector<NumberedLease>& out) {
-    return locked(&ShardState::lease, max, out);
-  }
+  Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   // Open leases, including those whose end is not durable.
   std::size_t leased() const { return locked(&ShardState::leased); }
   // Whether a host is due, ignoring max_open_leases. Forgets idle hosts.
@@ -73,14 +75,12 @@ class HostShard {
   // When the first open lease expires; nothing if none does.
   std::optional<SteadyTime> next_expiry() const { return locked(&ShardState::next_expiry); }
   // Afterwards lease() returns kClosed, and the store is no longer used.
-  void close() { locked(&ShardState::close); }
+  void close();
 
   // The request of a lease has ended: frees its place at the host. The lease is kept until
   // push_ended(), so that its URL is not read from the store again. Errors, here and below:
   // kNotFound if this shard never gave such a lease (for release() and renew(): if it is not open).
-  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome) {
-    return locked(&ShardState::begin_completion, lease, outcome);
-  }
+  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
   // The record of an open lease's URL; empty if it has ended.
   Result<std::string> open_record(std::uint64_t lease) const {
     return locked(&ShardState::open_record, lease);
@@ -128,9 +128,7 @@ class HostShard {
   // Whether the URL has a lease that is open or whose end is not yet durable.
   bool has_lease(std::uint64_t sequence) const { return locked(&ShardState::has_lease, sequence); }
   // `dropped`: how many URLs left the queue.
-  void end_drop(HostId host, std::uint64_t dropped = 0) {
-    locked(&ShardState::end_drop, host, dropped);
-  }
+  void end_drop(HostId host, std::uint64_t dropped = 0);
 
   // Revives a host if it is parked; returns whether it was.
   Result<bool> revive_if_given_up(HostId host) {
@@ -190,14 +188,19 @@ class HostShard {
     const MutexLock lock(mutex_);
     return (state_.*call)(std::forward<A>(arguments)...);
   }
+  Result<void> read_heads(HeadRead& read) TRAWL_REQUIRES(mutex_);
   struct Settling {
     ShardState& state;
     ~Settling() { state.return_ended_leases(); }
   };
 
+  const Store& store_;
   ShardInbox inbox_;  // has its own synchronisation
   mutable Mutex mutex_;
   ShardState state_ TRAWL_GUARDED_BY(mutex_);
+  // Of records for late completions, under way.
+  std::size_t single_reads_ TRAWL_GUARDED_BY(mutex_) = 0;
+  Condition read_ended_;
 };
 
 }  // namespace trawl

@@ -54,6 +54,10 @@ struct Host {
   bool record_changed : 1 = false;  // since the host came into memory
   bool record_unsaved : 1 = false;  // record_of() was not called since it changed
   bool answered : 1 = false;  // HostRecord::answered, here since most records have nothing else
+  // Its head waits to be read; is being read; it is off the schedule until its head was read.
+  bool wants_head : 1 = false;
+  bool head_under_way : 1 = false;
+  bool awaits_head : 1 = false;
   bool nameless = false;      // its name did not exist at the last request
   bool revived = false;       // by park_time, not stored yet
   bool counted_leasable : 1 = false;

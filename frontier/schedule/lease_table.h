@@ -40,6 +40,7 @@ struct LeaseSlot {
   LeaseIndex earlier = kNoLease;   // an expired lease of the same URL
   State state = State::kOpen;
   bool started = false;    // its request is recorded with its real start
+  bool held = false;       // it is handed out later: `since` is not known yet
   bool url_ended = false;  // while open: an earlier, expired lease of its URL ended the URL
 };
 
@@ -79,7 +80,8 @@ class LeaseTable {
   LeaseIndex first_to_expire() const { return open_.first; }
   // When the host's newest open lease was given.
   SteadyTime newest_start(const Host& host) const {
-    return host.newest_lease == kNoLease ? SteadyTime::min() : slots_[host.newest_lease].since;
+    if (host.newest_lease == kNoLease) return SteadyTime::min();
+    return slots_[host.newest_lease].held ? kNotYet : slots_[host.newest_lease].since;
   }
   // Open leases, and those whose end is not durable yet.
   std::size_t leased() const noexcept {
@@ -93,6 +95,7 @@ class LeaseTable {
   }
 
  private:
+  static constexpr SteadyTime kNotYet = SteadyTime::max() - 4 * kMaxDelay;
   struct List {
     LeaseIndex first = kNoLease;
     LeaseIndex last = kNoLease;

@@ -36,12 +36,36 @@ std::uint64_t QueueHeadCache::share() const {
   return max_bytes_ / std::max<std::size_t>(hosts_.size(), 1);
 }
 
-std::uint64_t QueueHeadCache::few_urls_bytes() const {
-  return HostQueue::kBlockBytes + kFewUrls * HostQueue::bytes_of(usual_record_);
+std::uint64_t QueueHeadCache::bytes_of_urls(std::size_t urls) const {
+  return HostQueue::kBlockBytes + urls * HostQueue::bytes_of(usual_record_);
 }
 
 std::size_t QueueHeadCache::read_limit() const {
   return std::clamp<std::size_t>(share() / HostQueue::bytes_of(usual_record_), kFewUrls, kMostUrls);
+}
+
+// A read takes a small part of the bytes.
+std::size_t QueueHeadCache::ahead_limit() const {
+  const std::uint64_t of_a_host = max_bytes_ / 8 / kHostsAtOnce;
+  return std::clamp<std::size_t>(of_a_host / HostQueue::bytes_of(usual_record_), kFewUrls,
+                                 kMostUrls);
+}
+
+// The rest of the bytes is for URLs that are queued.
+std::size_t QueueHeadCache::hosts_that_fit(std::size_t limit) const {
+  const std::uint64_t most = max_bytes_ / 8 * 7;
+  return (most - std::min(most, bytes_ + reserved_)) / bytes_of_urls(limit);
+}
+
+std::size_t QueueHeadCache::hosts_that_must_fit(std::size_t limit) const {
+  const std::uint64_t room = max_bytes_ - std::min(max_bytes_, bytes_ + reserved_);
+  return std::clamp<std::size_t>((room + max_bytes_ / 64) / bytes_of_urls(limit), 1, kHostsAtOnce);
+}
+
+std::uint64_t QueueHeadCache::reserve(std::size_t hosts, std::size_t limit) {
+  const std::uint64_t bytes = hosts * bytes_of_urls(limit);
+  reserved_ += bytes;
+  return bytes;
 }
 
 void QueueHeadCache::insert(HostIndex host, const QueueOrder& order, std::string_view record) {
@@ -51,12 +75,14 @@ void QueueHeadCache::insert(HostIndex host, const QueueOrder& order, std::string
     queue.set_rest_from(order);
     return;
   }
+  const std::uint64_t before = queue.head_bytes();
   change(host, [&](HostQueue&) { queue.insert(order, record); });
   reclaim(host);
-  cut(host, 0, share());
+  cut(host, 0, std::max(share(), before));
 }
 
-void QueueHeadCache::refill(HostIndex host, const std::vector<QueuedUrl>& urls) {
+void QueueHeadCache::refill(HostIndex host, const std::vector<QueuedUrl>& urls,
+                            bool is_ahead) {
   change(host, [&](HostQueue& queue) {
     for (const QueuedUrl& url : urls)
       queue.insert(url.order, url.record);
@@ -64,7 +90,7 @@ void QueueHeadCache::refill(HostIndex host, const std::vector<QueuedUrl>& urls) 
   for (const QueuedUrl& url : urls)
     note_size(url.record.size());
   reclaim(host);
-  cut(host, 1, std::max(share(), few_urls_bytes()));
+  cut(host, 1, is_ahead ? max_bytes_ : std::max(share(), bytes_of_urls(kFewUrls)));
 }
 
 std::string QueueHeadCache::pop_front(HostIndex host) {
@@ -102,7 +128,8 @@ void QueueHeadCache::reclaim(HostIndex but) {
   for (int step = 0; step < kReclaimSteps && bytes_ > max_bytes_; ++step) {
     if (hand_ >= hosts_.end()) hand_ = 0;
     const HostIndex host = hand_++;
-    if (host != but) cut(host, 0, share());
+    // The result of a read would not fit a head that was cut meanwhile.
+    if (host != but && !hosts_[host].head_under_way) cut(host, 0, share());
   }
 }
 

@@ -297,6 +297,7 @@ void ShardState::begin_drop(HostId id) {
     return;
   }
   heads_.drop(*host);
+  if (hosts_[*host].head_under_way) reads_.note_dropped(*host);
   // URLs admitted during the drop stay in the store.
   hosts_[*host].queue.set_rest_all();
   ++hosts_[*host].drops;
@@ -314,10 +315,7 @@ void ShardState::end_drop(HostId id, std::uint64_t dropped) {
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost || hosts_[i].drops == 0) return;
   hosts_[i].queued -= static_cast<std::int64_t>(dropped);
-  if (--hosts_[i].drops == 0 && store_ != nullptr) {
-    const auto filled = fill_head(i);
-    if (!filled) error_ = filled.error();
-  }
+  --hosts_[i].drops;
   reschedule(i);
 }
 
@@ -354,7 +352,7 @@ ShardStats ShardState::stats() {
           .late = late_,
           .repeated = repeated_,
           .memory = hosts_.bytes() + groups_.capacity() * sizeof(HostGroups) + leases_.bytes() +
-                    schedule_.bytes() + group_queues_.bytes() + heads_.bytes()};
+                    schedule_.bytes() + group_queues_.bytes() + heads_.bytes() + reads_.bytes()};
 }
 
 }  // namespace trawl

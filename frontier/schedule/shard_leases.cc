@@ -91,6 +91,7 @@ void ShardState::end_url(const EndedUrl& url) {
   leases_.forget_url(url.sequence);
   const HostIndex host = hosts_.find(url.host);
   if (host == kNoHost) return;
+  if (hosts_[host].head_under_way) reads_.note_ended(host, url.sequence);
   // What kept it in memory may be gone.
   if (--hosts_[host].queued == 0 && !hosts_[host].queue.has_urls()) reschedule(host);
 }
@@ -101,6 +102,8 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
   if (error_) return tl::unexpected(*error_);
   return_ended_leases();
   handed_out_.clear();
+  needs_read_ = false;
+  read_first_ = kNoHost;
   Result<void> result;
   while (handed_out_.size() < max) {
     // One at a time, so that other shards find leases while this one searches for a URL.
@@ -111,7 +114,10 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
       result = tl::unexpected(host.error());
       break;
     }
-    if (*host == kNoHost) break;
+    if (*host == kNoHost) {
+      needs_read_ = read_first_ != kNoHost || awaiting_ + awaiting_read_ > 0;
+      break;
+    }
     assert(!hosts_[*host].queue.head_empty());
     lease_from(*host, now, out);
   }
@@ -154,7 +160,40 @@ void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLea
   leases_[lease].groups = groups_of(i);
   handed_out_.push_back(lease);
   out.push_back({leases_[lease].number, std::move(url)});
+  if (reads_.any_wanted()) ++passed_;
+  const HostQueue& queue = hosts_[i].queue;
+  if (!options_.deterministic && queue.has_rest() && !queue.head_empty() &&
+      queue.head_urls() <= std::min(QueueHeadCache::kLowUrls, heads_.ahead_limit() / 4))
+    want_head(i);
   reschedule(i);
+}
+
+void ShardState::hold_starts(std::span<const NumberedLease> leases) {
+  for (const NumberedLease& lease : leases) {
+    const LeaseIndex i = leases_.find(lease.number);
+    if (i == kNoLease || leases_[i].state != LeaseSlot::State::kOpen) continue;
+    const HostIndex host = leases_[i].host;
+    if (delay_of(hosts_[host]).count() == 0) continue;
+    leases_[i].held = true;
+    reschedule(host);
+  }
+}
+
+void ShardState::note_handed_out(std::span<const NumberedLease> leases) {
+  const SteadyTime start = options_.clock();
+  for (const NumberedLease& lease : leases) {
+    const LeaseIndex i = leases_.find(lease.number);
+    if (i == kNoLease || leases_[i].state != LeaseSlot::State::kOpen) continue;
+    LeaseSlot& slot = leases_[i];
+    slot.held = false;
+    if (options_.domains != nullptr)
+      options_.domains->note_start(slot.groups.domain, start, slot.since);
+    if (options_.addresses != nullptr)
+      options_.addresses->note_start(slot.groups.address, start, slot.since);
+    slot.since = start;
+    if (options_.lease_timeout.count() > 0) leases_.renew(i, start + options_.lease_timeout);
+    reschedule(slot.host);
+  }
 }
 
 // The requests start now at the earliest, which may be long after `assumed`, since the store was
@@ -185,6 +224,7 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
+  if (awaiting_ + awaiting_read_ > 0) return true;
   const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
@@ -199,7 +239,7 @@ bool ShardState::has_turn() {
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox_.size_approx() > 0) return options_.clock();
+  if (inbox_.size_approx() > 0 || awaiting_ + awaiting_read_ > 0) return options_.clock();
   SteadyTime due = next_turn();
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
@@ -256,7 +296,8 @@ Result<std::string> ShardState::open_record(std::uint64_t number) const {
   return *lease == kNoLease ? std::string() : leases_[*lease].record;
 }
 
-Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outcome& outcome) {
+Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outcome& outcome,
+                                                const std::optional<std::string>& late) {
   const auto lease = given_lease(number);
   if (!lease) return tl::unexpected(lease.error());
   if (*lease != kNoLease && leases_[*lease].state == LeaseSlot::State::kOpen) {
@@ -272,7 +313,7 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
     return ended;
   }
   if (*lease != kNoLease && leases_[*lease].state == LeaseSlot::State::kExpired)
-    return end_late(*lease, outcome);
+    return end_late(*lease, outcome, late);
   ++repeated_;
   return EndedLease{};
 }
@@ -302,10 +343,10 @@ EndedLease ShardState::end_open(LeaseIndex lease, const Outcome& outcome) {
 }
 
 // The URL waits again, is leased again, or was ended by another of its leases.
-Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome) {
-  auto record = take_late_record(lease);
-  if (!record) return tl::unexpected(record.error());
-  if (!*record) {
+EndedLease ShardState::end_late(LeaseIndex lease, const Outcome& outcome,
+                                const std::optional<std::string>& late) {
+  const auto record = take_late_record(lease, late);
+  if (!record) {
     ++repeated_;
     return EndedLease{};
   }
@@ -313,7 +354,7 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
   leases_.end_late(lease);
   const LeaseSlot& slot = leases_[lease];
   EndedLease ended{.end = LeaseEnd::kLate,
-                   .url = {.host = slot.host_id, .order = slot.order, .record = **record}};
+                   .url = {.host = slot.host_id, .order = slot.order, .record = *record}};
   const HostIndex host = hosts_.find(slot.host_id);
   assert(host != kNoHost);  // see take_late_record()
   if (outcome.requested) {
@@ -329,7 +370,8 @@ Result<EndedLease> ShardState::end_late(LeaseIndex lease, const Outcome& outcome
 
 // Removes the URL of an expired lease from where it is now; nothing if it has ended. If it has not,
 // its host is in memory.
-Result<std::optional<std::string>> ShardState::take_late_record(LeaseIndex lease) {
+std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
+                                                        const std::optional<std::string>& late) {
   const QueueOrder order = leases_[lease].order;
   const HostIndex host = hosts_.find(leases_[lease].host_id);
   assert(leases_.newest_of(order.sequence) != kNoLease);
@@ -340,15 +382,22 @@ Result<std::optional<std::string>> ShardState::take_late_record(LeaseIndex lease
   }
   if (host == kNoHost || leases_.is_taken(order.sequence)) return std::nullopt;
   if (auto record = heads_.take(host, order)) return record;
-  if (!hosts_[host].queue.in_rest(order)) return std::nullopt;
-  if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
-  HostQueue from_there;
-  from_there.set_rest_from(order);
-  const auto urls = store_->read_queue(hosts_[host].id, from_there.rest_after(), 1,
-                                       [](const QueueOrder&) { return true; });
-  if (!urls) return tl::unexpected(urls.error());
-  if (urls->empty() || urls->front().order != order) return std::nullopt;
-  return urls->front().record;
+  return hosts_[host].queue.in_rest(order) ? late : std::nullopt;
+}
+
+// A record never changes, and a URL that is not in the store never returns to its place. So it may be
+// read without the lock, and the answer holds if the lease still needs it.
+std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t number) const {
+  const auto lease = given_lease(number);
+  if (!lease || *lease == kNoLease ||
+      leases_[*lease].state != LeaseSlot::State::kExpired)
+    return std::nullopt;
+  const LeaseSlot& slot = leases_[*lease];
+  const HostIndex host = hosts_.find(slot.host_id);
+  if (host == kNoHost || leases_.is_taken(slot.order.sequence) ||
+      !hosts_[host].queue.in_rest(slot.order))
+    return std::nullopt;
+  return LateRecord{.host = slot.host_id, .order = slot.order};
 }
 
 Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReason reason,

@@ -93,6 +93,12 @@ void ShardState::unschedule(HostIndex i) {
 void ShardState::reschedule(HostIndex i) {
   Host& host = hosts_[i];
   update_counts(host);
+  if (host.awaits_head) {
+    // end_read() schedules it.
+    if (host.queue.head_empty() && host.queue.has_rest() && (host.wants_head || host.head_under_way))
+      return;
+    stop_awaiting_head(host);
+  }
   const bool idle = !host.queue.has_urls();
   if (idle ? host.leased > 0 : !may_lease(host) && !awaits_revival(host)) return unschedule(i);
   // An idle host need not stay until the end of its block, which the store has.
@@ -125,6 +131,7 @@ Result<HostIndex> ShardState::next_host(SteadyTime now) {
     const auto turn = take_turn(i, is_in_group_queue, now);
     if (!turn) return tl::unexpected(turn.error());
     if (*turn) return i;
+    if (read_first_ != kNoHost) return kNoHost;
   }
 }
 
@@ -145,11 +152,21 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime 
   }
   const bool in_groups = !groups_.empty();
   if (in_groups && !in_group_queue && host.groups_known && joins_group_queue(i, now)) return false;
-  const auto filled = fill_head(i);
-  if (!filled) return filled;
-  if (!*filled) {
+  if (options_.deterministic) {
+    if (const auto filled = fill_head(i); !filled) return filled;
+  }
+  if (!host.queue.has_urls()) {
     unschedule(i);
     forget_if_idle(i);
+    return false;
+  }
+  if (host.queue.head_empty()) {
+    if (in_group_queue) {
+      read_first_ = i;  // it keeps its place
+    } else {
+      unschedule(i);
+      await_head(i);
+    }
     return false;
   }
   if (in_groups) return take_turn_of_groups(i, in_group_queue, now);
@@ -189,29 +206,12 @@ bool ShardState::take_turn_of_groups(HostIndex i, bool in_group_queue, SteadyTim
   return !refusal;
 }
 
-// Returns whether the head has a URL. Leased URLs may be in the rest, if URLs of higher priority
-// pushed others out of the head.
-Result<bool> ShardState::fill_head(HostIndex i) {
-  HostQueue& queue = hosts_[i].queue;
-  if (!queue.head_empty()) return true;
-  if (!queue.has_rest()) return false;
-  assert(store_ != nullptr);
-  const std::size_t limit = heads_.read_limit();
-  const auto urls = store_->read_queue(
-      hosts_[i].id, queue.rest_after(), limit,
-      [&](const QueueOrder& order) { return !leases_.is_taken(order.sequence); });
-  if (!urls) return tl::unexpected(urls.error());
-  if (urls->size() < limit) {
-    queue.set_no_rest();
-  } else {
-    queue.set_rest_after(urls->back().order);
-  }
-  if (!urls->empty()) heads_.refill(i, *urls);
-  return !queue.head_empty();
-}
-
 void ShardState::queue_url(HostIndex i, const QueueOrder& order, std::string_view record) {
-  if (!hosts_[i].queue.in_rest(order)) heads_.insert(i, order, record);
+  if (!hosts_[i].queue.in_rest(order)) {
+    heads_.insert(i, order, record);
+  } else if (hosts_[i].head_under_way) {
+    reads_.note_added(i, order);
+  }
   reschedule(i);
 }
 

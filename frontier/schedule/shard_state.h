@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 #include "frontier/common/host_backoff.h"
 #include "frontier/schedule/group_rate_limiter.h"
 #include "frontier/schedule/group_wait_queues.h"
+#include "frontier/schedule/head_reads.h"
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/lease_table.h"
 #include "frontier/schedule/queue_head_cache.h"
@@ -48,6 +50,9 @@ struct ShardOptions {
   std::optional<SteadyTime> restarted;
   std::uint64_t first_lease = 1;  // number of the first lease; above those of all earlier runs
   std::uint64_t seed = 0;         // for the random part of waits
+  // Heads are read in turn and under the lock, so that the same calls give the same answers.
+  bool deterministic = false;
+  bool notes_changes = true;  // false: HeadReads::Changes stay empty; for tests that must fail then
   // Shared by all shards; null: none.
   Quota* leases = nullptr;  // leases that may still be given
   GroupRateLimiter* domains = nullptr;
@@ -127,8 +132,11 @@ class ShardState {
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
   void close() { store_ = nullptr; }
+  bool closed() const noexcept { return store_ == nullptr; }
   Result<std::string> open_record(std::uint64_t number) const;
-  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
+  // `late`: the stored record of late_record(), empty if there is none.
+  Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome,
+                                      const std::optional<std::string>& late);
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,
                                     const Outcome& outcome);
@@ -159,12 +167,37 @@ class ShardState {
   // Gives back what was taken for leases that ended.
   void return_ended_leases();
 
+  // In shard_reads.cc: reads of heads, begun and ended under the lock. begin_*() return what the
+  // caller is to read; nothing if there is nothing to read, or others read it.
+  //
+  // Hosts that wait, if they are many enough and there is room.
+  HeadRead begin_read_ahead();
+  // After lease(): hosts that are due, if it found none with a head.
+  HeadRead begin_needed_read();
+  // A host whose head is empty.
+  HeadRead begin_read_of(HostId host);
+  void end_read(HeadRead& read, bool succeeded);
+  bool reads_head_of(HostId host) const;
+  // Whether lease() lacked hosts that others read.
+  bool waits_for_reads() const noexcept { return needs_read_ && reads_.under_way() > 0; }
+  std::size_t reads_under_way() const noexcept { return reads_.under_way(); }
+  void fail(const Error& error) { error_ = error; }
+  // Leases that lease() gave are handed out later, after a read: until then() their hosts with a
+  // delay have no turn (P1).
+  void hold_starts(std::span<const NumberedLease> leases);
+  void note_handed_out(std::span<const NumberedLease> leases);
+  // What begin_completion() needs of the store; nothing if it needs nothing.
+  struct LateRecord {
+    HostId host = 0;
+    QueueOrder order;
+  };
+  std::optional<LateRecord> late_record(std::uint64_t lease) const;
+
  private:
   // When the next host is due, as far as is known; SteadyTime::max() if none waits for a time.
   SteadyTime next_turn() const;
   // Of the hosts with URLs only. Looks at kMostIdleHosts others at most, and is too early then.
   SteadyTime next_turn_with_urls() const;
-  bool closed() const noexcept { return store_ == nullptr; }
   // Reads the clock. Hosts are scheduled for this time at the earliest.
   SteadyTime look_at_clock();
   // Takes the inbox in and ends what has expired. Now.
@@ -231,8 +264,16 @@ class ShardState {
   Result<bool> take_turn(HostIndex host, bool in_group_queue, SteadyTime now);
   bool joins_group_queue(HostIndex host, SteadyTime now);
   bool take_turn_of_groups(HostIndex host, bool in_group_queue, SteadyTime now);
-  Result<bool> fill_head(HostIndex host);
   void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
+
+  // shard_reads.cc: reads of heads.
+  void want_head(HostIndex host);
+  void await_head(HostIndex host);
+  void stop_awaiting_head(Host& host);
+  void begin_read(HostIndex host, std::size_t limit, HeadRead& read);
+  void begin_wanted(std::size_t hosts, std::size_t limit, HeadRead& read);
+  void end_read_of(HostIndex host, QueueRead& read, bool is_ahead, bool succeeded);
+  Result<bool> fill_head(HostIndex host);
 
   // shard_starts.cc: starts of requests.
   std::optional<GroupRateLimiter::Refusal> host_refusal(HostIndex host, SteadyTime last,
@@ -252,8 +293,10 @@ class ShardState {
   Result<LeaseIndex> given_lease(std::uint64_t number) const;
   Result<LeaseIndex> open_lease(std::uint64_t number) const;
   EndedLease end_open(LeaseIndex lease, const Outcome& outcome);
-  Result<EndedLease> end_late(LeaseIndex lease, const Outcome& outcome);
-  Result<std::optional<std::string>> take_late_record(LeaseIndex lease);
+  EndedLease end_late(LeaseIndex lease, const Outcome& outcome,
+                      const std::optional<std::string>& late);
+  std::optional<std::string> take_late_record(LeaseIndex lease,
+                                              const std::optional<std::string>& late);
   void note_request(HostIndex host, const Charge& charge, std::chrono::microseconds started_after);
   void note_outcome(HostIndex host, const Charge& charge, const Outcome& outcome);
   void undo_request(const Charge& charge);
@@ -278,6 +321,12 @@ class ShardState {
   TimeHeap<HostMoved> schedule_;
   GroupWaitQueues group_queues_;
   QueueHeadCache heads_;
+  HeadReads reads_;
+  std::size_t awaiting_ = 0;         // hosts off the schedule until their heads are read
+  std::size_t awaiting_read_ = 0;    // the same, of which the reads are under way
+  std::size_t passed_ = 0;           // leases given while hosts wanted heads, since the last read
+  bool needs_read_ = false;          // the last lease() found no due host with a head
+  HostIndex read_first_ = kNoHost;   // ... but this one, which keeps its place in a group's queue
   HostBackoff backoff_;
   // Blocked hosts by the end of the block; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;

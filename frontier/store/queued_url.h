@@ -79,6 +79,18 @@ struct QueueBeginning {
   bool whole = false;  // the queue has no others
 };
 
+// A read of the part of a host queue behind `after`, or of its beginning: up to `limit` URLs, and
+// none after the one with which the records reach `max_bytes`.
+struct QueueRead {
+  HostId host = 0;
+  std::optional<QueueOrder> after = std::nullopt;
+  std::size_t limit = 0;
+  std::size_t max_bytes = ~std::size_t{0};
+  // The result.
+  std::vector<QueuedUrl> urls = {};
+  bool ended = false;  // the queue had no others
+};
+
 // A URL that waits until a given time; then it is queued with `priority`.
 struct DeferredUrl {
   std::int64_t not_before = 0;  // milliseconds since the epoch of std::chrono::system_clock

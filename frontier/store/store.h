@@ -112,6 +112,9 @@ class Store {
   virtual Result<std::vector<QueuedUrl>> read_queue(
       HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
       const std::function<bool(const QueueOrder&)>& wanted) const = 0;
+  // Reads of several queues in one pass, in the state of one moment: about a seek each. Fastest if
+  // sorted by host: neighbours share blocks.
+  virtual Result<void> read_queues(std::span<QueueRead> reads) const = 0;
   // Calls `visit` once for each host with URLs in kPending, in ascending order from `from` on,
   // until it returns false; with the first URLs of its queue, at most `limit`. Does not read the
   // whole queues.

@@ -17,10 +17,13 @@ class FakeStore final : public Store {
  public:
   // Called with each batch before it is taken; an error refuses it.
   std::function<Result<void>(const Batch&)> on_write;
-  // Called for each read_queue(), with how many URLs were asked for, and for each host(); an error
+  // Called for each queue that is read, with how many URLs were asked for, and for each host(); an error
   // is what they return.
   std::function<Result<void>(std::size_t limit)> on_read;
   std::function<Result<void>(HostId)> on_host;
+
+  // Called at the end of each read_queues(): what changes now is not in its result.
+  std::function<void()> after_reads;
 
   // What is read; what is written does not go there. To be changed only while nobody reads.
   std::map<HostId, std::map<QueueOrder, std::string>> queues;
@@ -73,14 +76,26 @@ class FakeStore final : public Store {
     if (on_read) {
       if (auto allowed = on_read(limit); !allowed) return tl::unexpected(allowed.error());
     }
-    std::vector<QueuedUrl> urls;
-    const auto queue = queues.find(host);
-    if (queue == queues.end()) return urls;
-    auto it = after ? queue->second.upper_bound(*after) : queue->second.begin();
-    for (; it != queue->second.end() && urls.size() < limit; ++it) {
-      if (wanted(it->first)) urls.push_back({host, it->first, it->second});
+    return find_queued(host, after, limit, wanted);
+  }
+  Result<void> read_queues(std::span<QueueRead> reads) const override {
+    for (QueueRead& read : reads) {
+      if (on_read) {
+        if (auto allowed = on_read(read.limit); !allowed) return allowed;
+      }
+      auto urls = find_queued(read.host, read.after, read.limit + 1,
+                              [](const QueueOrder&) { return true; });
+      std::size_t bytes = 0;
+      read.ended = true;
+      for (QueuedUrl& url : urls) {
+        read.ended = read.urls.size() < read.limit && bytes < read.max_bytes;
+        if (!read.ended) break;
+        bytes += url.record.size();
+        read.urls.push_back(std::move(url));
+      }
     }
-    return urls;
+    if (after_reads) after_reads();
+    return {};
   }
   Result<void> visit_queues(
       HostId from, std::size_t limit,
@@ -185,6 +200,19 @@ class FakeStore final : public Store {
   std::uint64_t memory() const override { return 0; }
 
  private:
+  std::vector<QueuedUrl> find_queued(HostId host, const std::optional<QueueOrder>& after,
+                                     std::size_t limit,
+                                     const std::function<bool(const QueueOrder&)>& wanted) const {
+    std::vector<QueuedUrl> urls;
+    const auto queue = queues.find(host);
+    if (queue == queues.end()) return urls;
+    auto it = after ? queue->second.upper_bound(*after) : queue->second.begin();
+    for (; it != queue->second.end() && urls.size() < limit; ++it) {
+      if (wanted(it->first)) urls.push_back({host, it->first, it->second});
+    }
+    return urls;
+  }
+
   template <class Map>
   static std::optional<typename Map::mapped_type> find(const Map& map,
                                                        const typename Map::key_type& key) {

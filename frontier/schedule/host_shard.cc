@@ -1,0 +1,92 @@
+// HostShard: the calls that read the store, which they do without the mutex.
+#include "frontier/schedule/host_shard.h"
+
+#include <span>
+
+namespace trawl {
+
+// `read` is this thread's alone, and close() waits for it. Others find its hosts marked.
+Result<void> HostShard::read_heads(HeadRead& read) {
+  state_.return_ended_leases();
+  mutex_.unlock();
+  auto done = store_.read_queues(read.queues);
+  mutex_.lock();
+  state_.end_read(read, done.has_value());
+  read_ended_.notify_all();
+  return done;
+}
+
+Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) {
+  const std::size_t before = out.size();
+  const auto given = [&] { return std::span(out).subspan(before); };
+  const MutexLock lock(mutex_);
+  Result<void> done;
+  // First, as the requests of what is leased are to start at once.
+  if (HeadRead ahead = state_.begin_read_ahead(); !ahead.empty()) done = read_heads(ahead);
+  bool held = false;
+  while (done) {
+    done = state_.lease(max - given().size(), out);
+    if (!done || given().size() == max) break;
+    HeadRead read = state_.begin_needed_read();
+    if (!read.empty()) {
+      held |= !given().empty();
+      state_.hold_starts(given());
+      done = read_heads(read);
+    } else if (given().empty() && state_.waits_for_reads()) {
+      // Another thread reads the heads of all hosts that are due.
+      read_ended_.wait(mutex_);
+    } else {
+      break;
+    }
+  }
+  if (held) state_.note_handed_out(given());
+  state_.return_ended_leases();
+  return done;
+}
+
+void HostShard::end_drop(HostId host, std::uint64_t dropped) {
+  const MutexLock lock(mutex_);
+  state_.end_drop(host, dropped);
+  for (;;) {
+    if (HeadRead read = state_.begin_read_of(host); !read.empty()) {
+      if (auto done = read_heads(read); !done) return state_.fail(done.error());
+    } else if (state_.reads_head_of(host)) {
+      read_ended_.wait(mutex_);
+    } else {
+      break;
+    }
+  }
+  state_.return_ended_leases();
+}
+
+Result<EndedLease> HostShard::begin_completion(std::uint64_t lease, const Outcome& outcome) {
+  const MutexLock lock(mutex_);
+  std::optional<std::string> record;
+  if (const auto late = state_.late_record(lease)) {
+    if (state_.closed()) return error(ErrorCode::kClosed, "the frontier is closed");
+    HostQueue from_there;
+    from_there.set_rest_from(late->order);
+    QueueRead read{.host = late->host, .after = from_there.rest_after(), .limit = 1};
+    ++single_reads_;
+    mutex_.unlock();
+    auto done = store_.read_queues(std::span(&read, 1));
+    mutex_.lock();
+    --single_reads_;
+    read_ended_.notify_all();
+    if (!done) return tl::unexpected(done.error());
+    if (!read.urls.empty() && read.urls.front().order == late->order)
+      record = std::move(read.urls.front().record);
+  }
+  auto ended = state_.begin_completion(lease, outcome, record);
+  state_.return_ended_leases();
+  return ended;
+}
+
+void HostShard::close() {
+  const MutexLock lock(mutex_);
+  state_.close();
+  while (state_.reads_under_way() + single_reads_ > 0)
+    read_ended_.wait(mutex_);
+}
+
+}  // namespace trawl

@@ -1,12 +1,14 @@
 // The frontier under load: offers, pages, disk, memory. Not a Google Benchmark program: a part
 // takes seconds to minutes, and its figures are the resource usage of the whole process.
 //
-//   frontier_bench [--only PART[,PART...]] [--urls N] [--max-memory MIB] [--directory DIR]
+//   frontier_bench [--only PART[,PART...]] [--urls N] [--max-memory MIB] [--threads N]
+//                  [--directory DIR]
 //
 //   offers      URLs offered a second, 90 % of them known
 //   duplicates  CPU of a known URL, against parsing, hashing and the filter alone
 //   new         all new: rate, bytes written and kept
 //   pages       lease, and complete with 10 links
+//   refills     lease and complete while all queues are read from the disk, by --threads threads
 //   large-page  what a page of 100,000 links costs other threads' calls
 //   mix         URLs a CPU second, of which 45 % are known, and with all new
 //   memory      resident memory and the time of reopening, in processes of their own
@@ -29,15 +31,15 @@ struct Part {
 };
 constexpr Part kParts[] = {
     {"depths", bench_depths}, {"offers", bench_offers}, {"duplicates", bench_duplicates},
-    {"new", bench_new},       {"pages", bench_pages},   {"large-page", bench_large_page},
-    {"mix", bench_mix},       {"memory", bench_memory},
+    {"new", bench_new},       {"pages", bench_pages},   {"refills", bench_refills},
+    {"mix", bench_mix},       {"memory", bench_memory}, {"large-page", bench_large_page},
 };
 
 [[noreturn]] void usage() {
   std::fprintf(stderr,
                "usage: frontier_bench [--only PART[,PART...]] [--urls N] [--max-memory MIB] "
-               "[--directory DIR]\nparts: depths, offers, duplicates, new, pages, large-page, mix, "
-               "memory\n");
+               "[--threads N] [--directory DIR]\nparts: depths, offers, duplicates, new, pages, "
+               "refills, mix, memory, large-page\n");
   std::exit(2);
 }
 
@@ -71,6 +73,8 @@ int run(int argc, char** argv) {
       settings.urls = std::max<std::uint64_t>(number(value), 10'000);
     } else if (option == "--max-memory") {
       settings.max_memory = number(value) << 20;
+    } else if (option == "--threads") {
+      settings.threads = static_cast<unsigned>(std::min<std::uint64_t>(number(value), 256));
     } else if (option == "--directory") {
       settings.directory = value;
     } else {

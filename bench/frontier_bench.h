@@ -23,6 +23,7 @@ struct Settings {
   std::uint64_t urls = 10'000'000;  // distinct URLs of the large parts
   std::uint32_t hosts = 100'000;
   std::uint64_t max_memory = 256u << 20;
+  unsigned threads = 2;  // of the parts that say so
   std::filesystem::path directory;
 };
 
@@ -32,6 +33,7 @@ void bench_offers(const Settings& settings);
 void bench_duplicates(const Settings& settings);
 void bench_new(const Settings& settings);
 void bench_pages(const Settings& settings);
+void bench_refills(const Settings& settings);
 void bench_large_page(const Settings& settings);
 void bench_mix(const Settings& settings);
 void bench_memory(const Settings& settings);

@@ -1,0 +1,146 @@
+// Refills: leases while every host's queue is read from the disk.
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "bench/frontier_bench.h"
+
+namespace trawl::bench {
+
+namespace {
+
+constexpr std::size_t kRefillLeases = 64;
+// The first URLs of each host are in memory after opening.
+constexpr std::uint64_t kOpenedUrls = 4;
+
+// Leases and completes `pages` URLs in all.
+void crawl_queues(Frontier& frontier, std::uint64_t pages, unsigned threads) {
+  std::atomic<std::int64_t> left{static_cast<std::int64_t>(pages)};
+  const auto work = [&] {
+    while (left.load(std::memory_order_relaxed) > 0) {
+      const auto leases = value_or_exit(frontier.lease({.max = kRefillLeases}));
+      for (const Lease& lease : leases)
+        value_or_exit(frontier.complete(lease.id, {.status = 200}, {}));
+      left.fetch_sub(static_cast<std::int64_t>(leases.size()), std::memory_order_relaxed);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    workers.emplace_back(work);
+  for (auto& worker : workers)
+    worker.join();
+}
+
+template <class Visit>
+void visit_files(const std::filesystem::path& directory, Visit&& visit) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (!entry.is_regular_file()) continue;
+    const int file = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    visit(entry, file);
+    ::close(file);
+  }
+}
+
+// Has the kernel forget what it keeps in memory of the files.
+void drop_caches(const std::filesystem::path& directory) {
+  visit_files(directory, [](const auto&, int file) {
+    ::fdatasync(file);
+    ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  });
+}
+
+// Random reads of 8 KiB a second, one after the other, that the disk answers.
+double disk_reads(const std::filesystem::path& directory) {
+  std::vector<std::pair<std::filesystem::path, std::uint64_t>> tables;
+  std::uint64_t bytes = 0;
+  visit_files(directory, [&](const auto& entry, int) {
+    if (entry.path().extension() != ".sst") return;
+    bytes += entry.file_size();
+    tables.emplace_back(entry.path(), bytes);
+  });
+  if (tables.empty()) return 0;
+  constexpr std::size_t kBlock = 8192;
+  std::vector<char> memory(2 * kBlock);
+  Random random(5);
+  const Usage before = Usage::now();
+  int reads = 0;
+  for (; reads < 2000; ++reads) {
+    const std::uint64_t at = random.below(bytes);
+    const auto table = std::ranges::upper_bound(tables, at, {}, [](auto& t) { return t.second; });
+    const int file = ::open(table->first.c_str(), O_RDONLY | O_CLOEXEC);
+    const std::uint64_t size = std::filesystem::file_size(table->first);
+    const auto offset = static_cast<off_t>(random.below(std::max<std::uint64_t>(size, 1)));
+    ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    ::posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+    if (::pread(file, memory.data(), kBlock, offset) < 0) std::exit(1);
+    ::close(file);
+  }
+  return reads / (Usage::now() - before).wall;
+}
+
+struct Reads {
+  std::uint64_t calls = 0;
+  std::uint64_t from_disk = 0;
+
+  static Reads now() {
+    Reads reads;
+    std::ifstream io("/proc/self/io");
+    std::string name;
+    for (std::uint64_t value = 0; io >> name >> value;) {
+      if (name == "syscr:") reads.calls = value;
+      if (name == "read_bytes:") reads.from_disk = value;
+    }
+    return reads;
+  }
+};
+
+void measure(const char* what, const Settings& settings, const EmbeddedOptions& options,
+             std::uint64_t pages, bool cold) {
+  auto opened = value_or_exit(EmbeddedFrontier::open(options));
+  crawl_queues(*opened, std::min(kOpenedUrls * settings.hosts, pages / 4), settings.threads);
+  value_or_exit(opened->flush());
+  wait_until_quiet();
+  if (cold) drop_caches(options.directory);
+  const double disk = cold ? disk_reads(options.directory) : 0;
+  if (cold) drop_caches(options.directory);
+  const Reads reads_before = Reads::now();
+  const Usage before = Usage::now();
+  crawl_queues(*opened, pages, settings.threads);
+  value_or_exit(opened->flush());
+  const Usage used = Usage::now() - before;
+  const Reads reads_after = Reads::now();
+  const auto n = static_cast<double>(pages);
+  const auto calls = static_cast<double>(reads_after.calls - reads_before.calls);
+  row(what, "%10.0f leases/s; CPU a lease %.1f us; %.3f reads, %.0f bytes of the disk a lease",
+      n / used.wall, 1e6 * used.cpu / n, calls / n,
+      static_cast<double>(reads_after.from_disk - reads_before.from_disk) / n);
+  if (cold) row("  the disk, reads of 8 KiB one by one", "%10.0f reads/s", disk);
+}
+
+}  // namespace
+
+void bench_refills(const Settings& settings) {
+  const UrlMaker maker(settings.hosts);
+  const EmbeddedOptions options = default_options(settings);
+  std::filesystem::remove_all(options.directory);
+  {
+    auto frontier = value_or_exit(EmbeddedFrontier::open(options));
+    offer_all(*frontier, maker, {.new_urls = settings.urls, .threads = 2});
+    wait_until_quiet();
+    value_or_exit(frontier->close());
+  }
+  heading("lease + complete without links, all hosts' queues on the disk, no delay");
+  std::printf("  %llu URLs on %u hosts, max_memory %.0f MiB, %u threads\n",
+              static_cast<unsigned long long>(settings.urls), settings.hosts,
+              in_mib(settings.max_memory), settings.threads);
+  const std::uint64_t pages = std::min<std::uint64_t>(settings.urls / 3, 3'000'000);
+  measure("warm", settings, options, pages, false);
+  measure("cold: nothing in the kernel's cache", settings, options, pages, true);
+  std::filesystem::remove_all(options.directory);
+}
+
+}  // namespace trawl::bench

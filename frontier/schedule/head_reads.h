@@ -1,4 +1,5 @@
-// HeadReads: the heads of host queues that are being read from the store, and those that wait for it.
+// HeadReads: the heads of host queues that are being read from the store, and those that wait for
+// it.
 #pragma once
 
 #include <cassert>
@@ -34,20 +35,21 @@ struct HeadRead {
 // end(), under the lock again: the result becomes part of the head, and the rest begins behind it.
 //
 // The store is read in the state S of some moment between begin() and end(), and the shard learns
-// later what was committed. So the result may be wrong at end(), in three ways. While a read is under
-// way its Changes record what makes it so:
+// later what was committed. So the result may be wrong at end(), in three ways. While a read is
+// under way its Changes record what makes it so:
 //
 // - A URL was leased and its end became durable after S: it is in the result. If the shard has not
-//   learnt of the end, the URL has a lease, and whoever merges the result leaves out URLs with a lease.
-//   If it has, it learnt of it since begin(), or the end would have been durable before S: `ended`.
+//   learnt of the end, the URL has a lease, and whoever merges the result leaves out URLs with a
+//   lease. If it has, it learnt of it since begin(), or the end would have been durable before S:
+//   `ended`.
 // - A URL was queued after S, behind P: it is not in the result and, belonging to the rest, not put
 //   into the head. The rest must not begin behind it: the result is cut before `first_added`, the
 //   first such URL. A URL queued before S is in the result, and is found in the head or among the
 //   leases if the shard learns of it after end().
 // - The head lost URLs at its end, so that the rest begins before P, or the queue was dropped. Then
 //   there is a gap before the result, or the URLs in it are gone: it is discarded. The former is
-//   visible, as only the end of a read moves the place forward, and a host has one read at most; the
-//   latter is `dropped`.
+//   visible, as only the end of a read moves the place forward, and a host has one read at most;
+//   the latter is `dropped`.
 //
 // A host stays in memory while its head is read: it has a rest, which only end() takes away.
 class HeadReads {
@@ -90,8 +92,8 @@ class HeadReads {
     if (!first || order < *first) first = order;
   }
 
-  // Removes from a result what is wrong because of `changes`, and sets where the queue's rest begins
-  // after it. URLs with a lease are left to the caller.
+  // Removes from a result what is wrong because of `changes`, and sets where the queue's rest
+  // begins after it. URLs with a lease are left to the caller.
   static void merge(HostQueue& queue, QueueRead& read, const Changes& changes);
 
   std::size_t bytes() const noexcept { return wanted_.size() * sizeof(HostIndex); }

@@ -10,6 +10,7 @@ Result<void> HostShard::read_heads(HeadRead& read) {
   state_.return_ended_leases();
   mutex_.unlock();
   auto done = store_.read_queues(read.queues);
+  if (after_read_) after_read_();
   mutex_.lock();
   state_.end_read(read, done.has_value());
   read_ended_.notify_all();
@@ -70,6 +71,7 @@ Result<EndedLease> HostShard::begin_completion(std::uint64_t lease, const Outcom
     ++single_reads_;
     mutex_.unlock();
     auto done = store_.read_queues(std::span(&read, 1));
+    if (after_read_) after_read_();
     mutex_.lock();
     --single_reads_;
     read_ended_.notify_all();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -25,12 +26,12 @@ namespace trawl {
 // the inbox, the admission then finds it in its host's head or among the leases, and does not queue
 // it twice.
 //
-// The queues are read without the mutex: head_reads.h shows why nothing is lost. A thread that leases
-// reads for all; one that finds no due host but those that another reads for waits for it.
+// The queues are read without the mutex: head_reads.h shows why nothing is lost. A thread that
+// leases reads for all; one that finds no due host but those that another reads for waits for it.
 class HostShard {
  public:
   HostShard(const Store& store, ShardOptions options)
-      : store_(store), state_(store, std::move(options), inbox_) {}
+      : store_(store), after_read_(options.after_read), state_(store, std::move(options), inbox_) {}
 
   // Called by the committer with what has become durable. push_ended: a leased URL has left its
   // place in the queue: it is completed or deferred.
@@ -195,6 +196,7 @@ class HostShard {
   };
 
   const Store& store_;
+  const std::function<void()> after_read_;
   ShardInbox inbox_;  // has its own synchronisation
   mutable Mutex mutex_;
   ShardState state_ TRAWL_GUARDED_BY(mutex_);

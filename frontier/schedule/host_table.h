@@ -58,8 +58,8 @@ struct Host {
   bool wants_head : 1 = false;
   bool head_under_way : 1 = false;
   bool awaits_head : 1 = false;
-  bool nameless = false;      // its name did not exist at the last request
-  bool revived = false;       // by park_time, not stored yet
+  bool nameless = false;  // its name did not exist at the last request
+  bool revived = false;   // by park_time, not stored yet
   bool counted_leasable : 1 = false;
   bool counted_given_up : 1 = false;
   bool counted_waiting : 1 = false;

@@ -81,8 +81,7 @@ void QueueHeadCache::insert(HostIndex host, const QueueOrder& order, std::string
   cut(host, 0, std::max(share(), before));
 }
 
-void QueueHeadCache::refill(HostIndex host, const std::vector<QueuedUrl>& urls,
-                            bool is_ahead) {
+void QueueHeadCache::refill(HostIndex host, const std::vector<QueuedUrl>& urls, bool is_ahead) {
   change(host, [&](HostQueue& queue) {
     for (const QueuedUrl& url : urls)
       queue.insert(url.order, url.record);

@@ -12,10 +12,10 @@
 
 namespace trawl {
 
-// M1: each host has an equal share of the bytes, and at most 64 URLs. While there is room, a read may
-// exceed the share. Shares shrink as hosts are added; a head that exceeds its share is cut when the
-// bytes run out. With so many hosts that a share has no room for a URL, heads hold only what a read
-// returned, and only while there is room.
+// M1: each host has an equal share of the bytes, and at most 64 URLs. While there is room, a read
+// may exceed the share. Shares shrink as hosts are added; a head that exceeds its share is cut when
+// the bytes run out. With so many hosts that a share has no room for a URL, heads hold only what a
+// read returned, and only while there is room.
 class QueueHeadCache {
  public:
   static constexpr std::size_t kMostUrls = 64;

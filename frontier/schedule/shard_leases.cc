@@ -385,12 +385,11 @@ std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
   return hosts_[host].queue.in_rest(order) ? late : std::nullopt;
 }
 
-// A record never changes, and a URL that is not in the store never returns to its place. So it may be
-// read without the lock, and the answer holds if the lease still needs it.
+// A record never changes, and a URL that is not in the store never returns to its place. So it may
+// be read without the lock, and the answer holds if the lease still needs it.
 std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t number) const {
   const auto lease = given_lease(number);
-  if (!lease || *lease == kNoLease ||
-      leases_[*lease].state != LeaseSlot::State::kExpired)
+  if (!lease || *lease == kNoLease || leases_[*lease].state != LeaseSlot::State::kExpired)
     return std::nullopt;
   const LeaseSlot& slot = leases_[*lease];
   const HostIndex host = hosts_.find(slot.host_id);

@@ -1,10 +1,11 @@
 // ShardState: reads of the heads of host queues. head_reads.h shows that they lose nothing.
 //
-// A read costs a seek in each of the store's tables, whatever it returns. So a host gets many URLs at
-// once, and several hosts are read together. Hosts that wait for a read are held back until there are
-// enough of them, and until there is room for what they get, as long as others can be leased from: with
-// more hosts than there is room for, those in memory are served first, and then the next. If there are
-// none, as with delays, the hosts that are due get their shares, however small.
+// A read costs a seek in each of the store's tables, whatever it returns. So a host gets many URLs
+// at once, and several hosts are read together. Hosts that wait for a read are held back until
+// there are enough of them, and until there is room for what they get, as long as others can be
+// leased from: with more hosts than there is room for, those in memory are served first, and then
+// the next. If there are none, as with delays, the hosts that are due get their shares, however
+// small.
 #include <algorithm>
 #include <cassert>
 
@@ -149,7 +150,7 @@ void ShardState::end_read_of(HostIndex i, QueueRead& read, bool is_ahead, bool s
   host.head_under_way = false;
   HeadReads::Changes changes = reads_.end(i);
   if (!succeeded) return;
-  if (!options_.notes_changes) changes = {};
+  if (options_.forget_changes) options_.forget_changes(changes);
   HeadReads::merge(host.queue, read, changes);
   // Leased URLs may be in the rest, if URLs of higher priority pushed others out of the head.
   std::erase_if(read.urls,

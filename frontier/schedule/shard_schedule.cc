@@ -95,7 +95,8 @@ void ShardState::reschedule(HostIndex i) {
   update_counts(host);
   if (host.awaits_head) {
     // end_read() schedules it.
-    if (host.queue.head_empty() && host.queue.has_rest() && (host.wants_head || host.head_under_way))
+    if (host.queue.head_empty() && host.queue.has_rest() &&
+        (host.wants_head || host.head_under_way))
       return;
     stop_awaiting_head(host);
   }

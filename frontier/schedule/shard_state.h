@@ -52,7 +52,9 @@ struct ShardOptions {
   std::uint64_t seed = 0;         // for the random part of waits
   // Heads are read in turn and under the lock, so that the same calls give the same answers.
   bool deterministic = false;
-  bool notes_changes = true;  // false: HeadReads::Changes stay empty; for tests that must fail then
+  // For tests. Called with the changes of each read: tests must fail if some are forgotten.
+  std::function<void(HeadReads::Changes&)> forget_changes = nullptr;
+  std::function<void()> after_read = nullptr;  // called without the lock, before the result is used
   // Shared by all shards; null: none.
   Quota* leases = nullptr;  // leases that may still be given
   GroupRateLimiter* domains = nullptr;
@@ -322,11 +324,11 @@ class ShardState {
   GroupWaitQueues group_queues_;
   QueueHeadCache heads_;
   HeadReads reads_;
-  std::size_t awaiting_ = 0;         // hosts off the schedule until their heads are read
-  std::size_t awaiting_read_ = 0;    // the same, of which the reads are under way
-  std::size_t passed_ = 0;           // leases given while hosts wanted heads, since the last read
-  bool needs_read_ = false;          // the last lease() found no due host with a head
-  HostIndex read_first_ = kNoHost;   // ... but this one, which keeps its place in a group's queue
+  std::size_t awaiting_ = 0;        // hosts off the schedule until their heads are read
+  std::size_t awaiting_read_ = 0;   // the same, of which the reads are under way
+  std::size_t passed_ = 0;          // leases given while hosts wanted heads, since the last read
+  bool needs_read_ = false;         // the last lease() found no due host with a head
+  HostIndex read_first_ = kNoHost;  // ... but this one, which keeps its place in a group's queue
   HostBackoff backoff_;
   // Blocked hosts by the end of the block; some may have ended.
   std::set<std::pair<SteadyTime, HostIndex>> blocked_;

@@ -17,13 +17,10 @@ class FakeStore final : public Store {
  public:
   // Called with each batch before it is taken; an error refuses it.
   std::function<Result<void>(const Batch&)> on_write;
-  // Called for each queue that is read, with how many URLs were asked for, and for each host(); an error
-  // is what they return.
+  // Called for each queue that is read, with how many URLs were asked for, and for each host(); an
+  // error is what they return.
   std::function<Result<void>(std::size_t limit)> on_read;
   std::function<Result<void>(HostId)> on_host;
-
-  // Called at the end of each read_queues(): what changes now is not in its result.
-  std::function<void()> after_reads;
 
   // What is read; what is written does not go there. To be changed only while nobody reads.
   std::map<HostId, std::map<QueueOrder, std::string>> queues;
@@ -94,7 +91,6 @@ class FakeStore final : public Store {
         read.urls.push_back(std::move(url));
       }
     }
-    if (after_reads) after_reads();
     return {};
   }
   Result<void> visit_queues(

@@ -34,6 +34,24 @@ void crawl_queues(Frontier& frontier, std::uint64_t pages, unsigned threads) {
     worker.join();
 }
 
+// Puts the hosts' turns into a random order: each gives one URL back until a random time.
+void shuffle_hosts(Frontier& frontier, std::uint32_t hosts) {
+  constexpr std::chrono::milliseconds kWindow(4000);
+  Random random(9);
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint32_t done = 0; done < hosts;) {
+    const auto leases = value_or_exit(frontier.lease({.max = kRefillLeases}));
+    for (const Lease& lease : leases) {
+      const auto wait =
+          std::chrono::microseconds(random.below(std::chrono::microseconds(kWindow).count()));
+      value_or_exit(frontier.release(lease.id, start + kWindow + wait));
+    }
+    done += static_cast<std::uint32_t>(leases.size());
+    if (leases.empty()) break;
+  }
+  std::this_thread::sleep_until(start + 2 * kWindow);
+}
+
 template <class Visit>
 void visit_files(const std::filesystem::path& directory, Visit&& visit) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -99,9 +117,10 @@ struct Reads {
 };
 
 void measure(const char* what, const Settings& settings, const EmbeddedOptions& options,
-             std::uint64_t pages, bool cold) {
+             std::uint64_t pages, bool cold, bool shuffled = false) {
   auto opened = value_or_exit(EmbeddedFrontier::open(options));
   crawl_queues(*opened, std::min(kOpenedUrls * settings.hosts, pages / 4), settings.threads);
+  if (shuffled) shuffle_hosts(*opened, settings.hosts);
   value_or_exit(opened->flush());
   wait_until_quiet();
   if (cold) drop_caches(options.directory);
@@ -137,9 +156,10 @@ void bench_refills(const Settings& settings) {
   std::printf("  %llu URLs on %u hosts, max_memory %.0f MiB, %u threads\n",
               static_cast<unsigned long long>(settings.urls), settings.hosts,
               in_mib(settings.max_memory), settings.threads);
-  const std::uint64_t pages = std::min<std::uint64_t>(settings.urls / 3, 3'000'000);
+  const std::uint64_t pages = std::min<std::uint64_t>(settings.urls / 4, 3'000'000);
   measure("warm", settings, options, pages, false);
   measure("cold: nothing in the kernel's cache", settings, options, pages, true);
+  measure("cold, the hosts' turns in a random order", settings, options, pages, true, true);
   std::filesystem::remove_all(options.directory);
 }
 

@@ -39,7 +39,7 @@ struct HeadRead {
 // under way its Changes record what makes it so:
 //
 // - A URL was leased and its end became durable after S: it is in the result. If the shard has not
-//   learnt of the end, the URL has a lease, and whoever merges the result leaves out URLs with a
+//   learnt of the end, the URL has a lease, and the caller that merges the result leaves out URLs with a
 //   lease. If it has, it learnt of it since begin(), or the end would have been durable before S:
 //   `ended`.
 // - A URL was queued after S, behind P: it is not in the result and, belonging to the rest, not put

@@ -64,7 +64,7 @@ void ShardState::begin_read(HostIndex i, std::size_t limit, HeadRead& read) {
 void ShardState::begin_wanted(std::size_t hosts, std::size_t limit, HeadRead& read) {
   while (read.parts.size() < hosts && reads_.any_wanted()) {
     const HostIndex i = reads_.take_wanted();
-    if (i >= hosts_.end() || !hosts_[i].wants_head) continue;  // forgotten, or read by itself
+    if (i >= hosts_.end() || !hosts_[i].wants_head) continue;  // forgotten, or read alone
     Host& host = hosts_[i];
     if (host.queue.has_rest() && host.drops == 0 && host.queue.head_urls() < limit) {
       begin_read(i, limit, read);

@@ -66,7 +66,7 @@ class ReadsRun {
       shard_.add_counted(test::id_of(name_of(host)), 20);
     }
     for (Url& url : urls_)
-      url.told = true;
+      url.pushed = true;
     pushes_.clear();
   }
 
@@ -78,7 +78,7 @@ class ReadsRun {
     calm_ = true;
     for (int rounds = 0; rounds < 1000; ++rounds) {
       end_drops();
-      tell(pushes_.size());
+      push(pushes_.size());
       lease(1000);
       while (!open_.empty())
         complete();
@@ -97,7 +97,7 @@ class ReadsRun {
     QueuedUrl url;
     std::uint64_t host;
     State state = State::kWaiting;
-    bool told = false;  // the shard was told that it is in the store
+    bool pushed = false;  // the shard knows that it is in the store
   };
 
   ShardOptions options(const Forget& forget) {
@@ -121,7 +121,7 @@ class ReadsRun {
           write(below(kHosts));
         return;
       case 1:
-        return tell(below(4));
+        return push(below(4));
       case 2:
       case 3:
         return complete();
@@ -144,14 +144,14 @@ class ReadsRun {
     batch.add_pending(url.host, url.order, url.record);
     ASSERT_TRUE(store_->write(batch));
     pushes_.push_back([this, n = urls_.size()] {
-      urls_[n].told = true;
+      urls_[n].pushed = true;
       shard_.push_admitted(urls_[n].url);
     });
     urls_.push_back({.url = std::move(url), .host = host});
   }
 
-  // Tells the shard of the next commits.
-  void tell(std::size_t n) {
+  // Passes the next commits to the shard.
+  void push(std::size_t n) {
     for (; n > 0 && !pushes_.empty(); --n, pushes_.pop_front())
       pushes_.front()();
     shard_.take_inbox();
@@ -206,7 +206,7 @@ class ReadsRun {
   }
   void end_drops() {
     // What was committed before was pushed before.
-    if (!drops_.empty()) tell(pushes_.size());
+    if (!drops_.empty()) push(pushes_.size());
     for (const auto& [host, dropped] : std::exchange(drops_, {}))
       shard_.end_drop(test::id_of(name_of(host)), dropped);
   }
@@ -214,7 +214,7 @@ class ReadsRun {
   void lease(std::size_t max) {
     std::map<std::uint64_t, std::set<QueueOrder>> known;  // by host: what the shard knows now
     for (const Url& url : urls_) {
-      if (url.state == State::kWaiting && url.told) known[url.host].insert(url.url.order);
+      if (url.state == State::kWaiting && url.pushed) known[url.host].insert(url.url.order);
     }
     std::vector<NumberedLease> leases;
     if (!shard_.lease(max, leases)) return note("failed");
@@ -393,7 +393,7 @@ TEST(HostShardReads, N1_A1_EachUrlIsLeasedOnceInTurnThoughThreadsRace) {
 
 class HostShardReadsTest : public test::HostShardFixture {};
 
-// In debug builds a thread that locks the mutex twice fails; in others it would wait for ever.
+// In debug builds a thread that locks the mutex twice fails; in others it would wait forever.
 TEST_F(HostShardReadsTest, NoLockIsHeldOverARead) {
   auto expiring = options(milliseconds(0), 10);
   expiring.lease_timeout = milliseconds(1000);

@@ -39,9 +39,9 @@ struct HeadRead {
 // under way its Changes record what makes it so:
 //
 // - A URL was leased and its end became durable after S: it is in the result. If the shard has not
-//   learnt of the end, the URL has a lease, and the caller that merges the result leaves out URLs with a
-//   lease. If it has, it learnt of it since begin(), or the end would have been durable before S:
-//   `ended`.
+//   learnt of the end, the URL has a lease, and the caller that merges the result leaves out URLs
+//   with a lease. If it has, it learnt of it since begin(), or the end would have been durable
+//   before S: `ended`.
 // - A URL was queued after S, behind P: it is not in the result and, belonging to the rest, not put
 //   into the head. The rest must not begin behind it: the result is cut before `first_added`, the
 //   first such URL. A URL queued before S is in the result, and is found in the head or among the

@@ -17,6 +17,8 @@ namespace {
 
 // Leases given before a host that waits is read together with however few others.
 constexpr std::size_t kMostPassed = 256;
+// ... and is read though there is no room: URLs of hosts that are not due may take it.
+constexpr std::size_t kMostHeldBack = 16'384;
 
 }  // namespace
 
@@ -95,6 +97,11 @@ HeadRead ShardState::begin_read_ahead() {
   if (!is_late && reads_.wanted() < QueueHeadCache::kHostsAtOnce) return read;
   const std::size_t limit = heads_.ahead_limit();
   const std::size_t fit = heads_.hosts_that_fit(limit);
+  if (passed_ >= kMostHeldBack && fit == 0) {
+    const std::size_t least = heads_.read_limit();
+    begin_wanted(heads_.hosts_that_must_fit(least), least, read);
+    return read;
+  }
   if (fit == 0 || (!is_late && fit < QueueHeadCache::kHostsAtOnce)) return read;
   read.is_ahead = true;
   begin_wanted(std::min(fit, QueueHeadCache::kHostsAtOnce), limit, read);

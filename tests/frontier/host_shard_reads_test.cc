@@ -1,4 +1,5 @@
-// HostShard on a real store, whose queues are read while URLs are queued, leased, ended and dropped.
+// HostShard on a real store, whose queues are read while URLs are queued, leased, ended and
+// dropped.
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -138,8 +139,8 @@ class ReadsRun {
   }
 
   void write(std::uint64_t host) {
-    QueuedUrl url = test::queued_url(urls_.size(), static_cast<std::int32_t>(below(3)),
-                                     name_of(host));
+    QueuedUrl url =
+        test::queued_url(urls_.size(), static_cast<std::int32_t>(below(3)), name_of(host));
     Store::Batch batch;
     batch.add_pending(url.host, url.order, url.record);
     ASSERT_TRUE(store_->write(batch));
@@ -445,6 +446,35 @@ TEST_F(HostShardReadsTest, AReadServesManyLeasesHoweverManyHostsThereAre) {
   }
   EXPECT_LE(shard.stats().memory, 200 * kHosts + bounded.max_head_bytes);
   EXPECT_LE(4 * reads, kHosts * kUrls);
+}
+
+// Hosts that are not due fill the memory, and another one always is.
+TEST_F(HostShardReadsTest, AHostIsNotHeldBackForever) {
+  auto bounded = options(milliseconds(0), 1000);
+  bounded.max_head_bytes = 2'000'000;
+  HostShard shard(store_, bounded);
+  for (std::uint64_t host = 0; host < 600; ++host) {
+    set_delay(shard, std::chrono::hours(1), name_of(host));
+    restore(shard, 80, name_of(host));
+  }
+  ASSERT_THAT(lease(shard), SizeIs(600));
+  admit(shard, 64, "busy.test");
+  ASSERT_THAT(lease(shard, 1), SizeIs(1));
+  const std::uint64_t waiting = next_sequence_;
+  restore(shard, 1, "waiting.test");
+  std::size_t passed = 0;
+  for (bool found = false; !found && passed < 100'000;) {
+    admit(shard, 64, "busy.test");
+    const auto leases = lease(shard, 64);
+    ASSERT_FALSE(leases.empty());
+    for (const auto& lease : leases) {
+      found |= lease.url.order.sequence == waiting;
+      complete(shard, lease);
+    }
+    passed += leases.size();
+  }
+  EXPECT_GT(passed, 1000u) << "there was room";
+  EXPECT_LT(passed, 20'000u);
 }
 
 // P1: a lease that waits for another host's read is handed out later than it was given.

@@ -95,53 +95,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-void offer_all(Frontier& frontier, const UrlMaker& maker, const OfferLoad& load) {
-  const auto work = [&](unsigned thread) {
-    UrlBatch batch(maker, load.batch);
-    Random random(thread + 1);
-    unsigned until_new = 0;
-    const std::uint64_t end = load.first + load.new_urls;
-    std::uint64_t next = load.first + thread;
-    while (next < end) {
-      batch.clear();
-      for (std::size_t i = 0; i < load.batch && next < end; ++i) {
-        until_new += load.new_share;
-        if (until_new >= 100) {
-          until_new -= 100;
-          batch.add(next);
-          next += load.threads;
-        } else {
-          batch.add(random.below(std::max<std::uint64_t>(next, 1)));
-        }
-      }
-      value_or_exit(frontier.offer(batch.get()));
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned thread = 0; thread < load.threads; ++thread)
-    threads.emplace_back(work, thread);
-  for (auto& thread : threads)
-    thread.join();
-}
-
-double cost_of_making_a_url(const UrlMaker& maker) {
-  constexpr std::size_t kBatch = 1000;
-  constexpr int kBatches = 2000;
-  UrlBatch batch(maker, kBatch);
-  Random random(1);
-  const Usage before = Usage::now();
-  for (int i = 0; i < kBatches; ++i) {
-    batch.clear();
-    for (std::size_t j = 0; j < kBatch; ++j)
-      batch.add(random.below(10'000'000));
-  }
-  return (Usage::now() - before).cpu / (kBatches * static_cast<double>(kBatch));
-}
-
-void heading(const char* text) {
-  std::printf("\n%s\n", text);
-}
-
 }  // namespace trawl::bench
 
 int main(int argc, char** argv) {

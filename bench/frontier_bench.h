@@ -1,4 +1,4 @@
-// Shared by the parts of frontier_bench.
+// Shared by the parts of frontier_bench, and by scale_bench.
 #pragma once
 
 #include <cstdint>
@@ -82,9 +82,10 @@ class FreshFrontier {
 
 // Offers by `threads` threads, `batch` URLs a call. Of each hundred URLs `new_share` are new,
 // evenly distributed: their numbers ascend from `first` to `first` + `new_urls`. The others are
-// random earlier ones.
+// random earlier ones from `known` on.
 struct OfferLoad {
   std::uint64_t first = 0;
+  std::uint64_t known = 0;
   std::uint64_t new_urls = 0;
   unsigned new_share = 100;
   std::size_t batch = 1000;
@@ -94,6 +95,9 @@ struct OfferLoad {
 };
 // Returns when all are durable.
 void offer_all(Frontier& frontier, const UrlMaker& maker, const OfferLoad& load);
+// Leases and completes `pages` URLs, without links. Returns when the last call did, which may be
+// before the last completions are durable.
+void complete_all(Frontier& frontier, std::uint64_t pages, unsigned threads);
 
 // CPU seconds for making one URL, measured separately; subtracted from results.
 double cost_of_making_a_url(const UrlMaker& maker);

@@ -2,9 +2,13 @@
 // hardly any CPU. Every host has the same tree of tiny pages.
 //
 //   latency_server [--port N] [--hosts N] [--pages N] [--links N] [--latency MS] [--padding BYTES]
+//                  [--web KNOWN] [--mark PAGES]
 //
-// Host i is 127.1.(i / 250).(i % 250 + 1). Page n links to pages links * n + 1 to links * n +
-// links, if they exist; "/" is page 0. Prints "ready" when it listens; on SIGTERM one line of JSON.
+// Host i is 127.(1 + i / 62500).(i / 250 % 250).(i % 250 + 1). Page n links to pages links * n + 1
+// to links * n + links, if they exist; "/" is page 0. With --web the hosts share one such tree,
+// page n at host n % hosts only, and each page also links to KNOWN random pages with smaller
+// numbers than its own children. Prints "ready" when it listens; on SIGTERM one line of JSON, in
+// which `marks` are the seconds from the first request to each PAGES pages.
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -25,6 +29,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/mix.h"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -36,6 +42,8 @@ struct Settings {
   std::uint64_t links = 10;
   std::uint64_t latency = 0;  // ms
   std::uint64_t padding = 0;
+  std::uint64_t web = 0;   // links to known pages; 0: each host has a tree of its own
+  std::uint64_t mark = 0;  // pages
 };
 
 [[noreturn]] void give_up(const std::string& what) {
@@ -46,8 +54,15 @@ struct Settings {
 volatile std::sig_atomic_t stopping = 0;
 
 std::uint32_t address_of(std::uint64_t host) {
-  return (127u << 24) | (1u << 16) | static_cast<std::uint32_t>(host / 250) << 8 |
+  return (127u << 24) | static_cast<std::uint32_t>(1 + host / 62'500) << 16 |
+         static_cast<std::uint32_t>(host / 250 % 250) << 8 |
          static_cast<std::uint32_t>(host % 250 + 1);
+}
+
+std::string name_of(std::uint64_t host) {
+  const in_addr address{.s_addr = htonl(address_of(host))};
+  char text[INET_ADDRSTRLEN];
+  return ::inet_ntop(AF_INET, &address, text, sizeof text);
 }
 
 class Server {
@@ -77,6 +92,15 @@ class Server {
   std::uint64_t requests() const { return requests_; }
   std::uint64_t connections() const { return accepted_; }
   std::uint64_t most_open() const { return most_open_; }
+  // A list in JSON.
+  std::string marks() const {
+    std::string list;
+    for (const Clock::duration mark : marks_) {
+      if (!list.empty()) list += ", ";
+      list += std::to_string(std::chrono::duration<double>(mark).count());
+    }
+    return "[" + list + "]";
+  }
   // From an answer to the next request on its connection, in the mean.
   double turnaround_ms() const {
     return turns_ == 0 ? 0
@@ -172,7 +196,7 @@ class Server {
   }
 
   void take(int fd, std::uint64_t number, std::string_view head) {
-    ++requests_;
+    if (++requests_ == 1) begun_ = Clock::now();
     if (const auto answered = connection(fd).answered; answered != Clock::time_point()) {
       turning_ += Clock::now() - answered;
       ++turns_;
@@ -208,21 +232,37 @@ class Server {
     return head.substr(0, head.find('\r'));
   }
 
+  void count_page() {
+    if (++pages_ % std::max<std::uint64_t>(settings_.mark, 1) == 0 && settings_.mark > 0)
+      marks_.push_back(Clock::now() - begun_);
+  }
+
+  void add_link(std::string& body, std::uint64_t page) const {
+    const std::string number = std::to_string(page);
+    body += "<a href=\"";
+    if (settings_.web > 0)
+      body += "http://" + name_of(page % settings_.hosts) + ":" + std::to_string(settings_.port);
+    body += "/page-" + number + "-of-a-tree-without-end.html\">" + number + "</a>\n";
+  }
+
   // All pages differ, also between hosts.
-  std::string answer_to(std::string_view host, std::string_view path) const {
+  std::string answer_to(std::string_view host, std::string_view path) {
     std::uint64_t page = 0;
     if (path != "/") {
       if (!path.starts_with("/page-")) return message("404 Not Found", "none");
       page = std::strtoull(std::string(path.substr(6)).c_str(), nullptr, 10);
     }
     if (page >= settings_.pages) return message("404 Not Found", "none");
+    if (settings_.web > 0 && host.substr(0, host.find(':')) != name_of(page % settings_.hosts))
+      return message("404 Not Found", "none");
+    count_page();
     std::string body = "<!DOCTYPE html><title>Page " + std::to_string(page) + " of ";
     body.append(host).append("</title>\n");
     const std::uint64_t first = page * settings_.links + 1;
-    for (std::uint64_t n = first; n < first + settings_.links && n < settings_.pages; ++n) {
-      const std::string number = std::to_string(n);
-      body += "<a href=\"/page-" + number + "-of-a-tree-without-end.html\">" + number + "</a>\n";
-    }
+    for (std::uint64_t n = first; n < first + settings_.links && n < settings_.pages; ++n)
+      add_link(body, n);
+    for (std::uint64_t i = 0; i < settings_.web; ++i)
+      add_link(body, trawl::scale_to(trawl::mix64(page * settings_.web + i + 1), first));
     body.append(settings_.padding, 'x');
     return message("200 OK", body);
   }
@@ -232,6 +272,9 @@ class Server {
   std::vector<Connection> connections_;
   std::deque<Waiting> waiting_;  // in order, since all wait equally long
   std::uint64_t requests_ = 0;
+  Clock::time_point begun_;
+  std::uint64_t pages_ = 0;
+  std::vector<Clock::duration> marks_;
   std::uint64_t accepted_ = 0;
   std::uint64_t open_ = 0;
   std::uint64_t most_open_ = 0;
@@ -250,6 +293,8 @@ Settings read_settings(int argc, char** argv) {
     if (name == "--links") settings.links = value;
     if (name == "--latency") settings.latency = value;
     if (name == "--padding") settings.padding = value;
+    if (name == "--web") settings.web = value;
+    if (name == "--mark") settings.mark = value;
   }
   return settings;
 }
@@ -278,9 +323,10 @@ int main(int argc, char** argv) {
   server.run();
   std::printf(
       "{\"requests\": %llu, \"connections\": %llu, \"most_open\": %llu, "
-      "\"turnaround_ms\": %.3f, \"cpu\": %.3f}\n",
+      "\"turnaround_ms\": %.3f, \"cpu\": %.3f, \"marks\": %s}\n",
       static_cast<unsigned long long>(server.requests()),
       static_cast<unsigned long long>(server.connections()),
-      static_cast<unsigned long long>(server.most_open()), server.turnaround_ms(), cpu_seconds());
+      static_cast<unsigned long long>(server.most_open()), server.turnaround_ms(), cpu_seconds(),
+      server.marks().c_str());
   return 0;
 }

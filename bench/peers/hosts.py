@@ -1,4 +1,4 @@
-"""Hosts with latency, many connections, and an endless web."""
+"""Hosts with latency, many connections, an endless web, and a web of many hosts."""
 
 import json
 import shutil
@@ -113,4 +113,42 @@ def memory(options, directory):
           + ", ".join(f"{size >> 20}" for size in samples[::step]))
     print(json.dumps({"pages": pages, "peak_mib": used.memory >> 20, "cpu_s": round(used.cpu, 1),
                       "seconds": round(used.seconds, 1), "requests": counted["requests"]}) + "\n")
+    return True
+
+
+def web(options, directory):
+    """Pages a second and memory in the course of a crawl of a web of 100,000 hosts: each page has two
+    links to new pages and eight to known ones, of all hosts."""
+    pages = options.pages or (20_000 if options.quick else 10_000_000)
+    part = pages // 10
+    trawl = Trawl(options.trawl, 100, 1, options.threads,
+                  scope={"type": "any", "max_pages": pages},
+                  filter={"expected_urls": 2 * pages})
+    server = LatencyServer(options.programs, hosts=min(100_000, pages // 100), links=2, web=8,
+                           padding=2000, mark=part)
+    server.hosts = 1  # that of the seed
+    begun = time.monotonic()
+    samples = [(0.0, 0)]
+
+    def watch(process):
+        seconds = time.monotonic() - begun
+        if seconds > samples[-1][0] + 0.2:
+            samples.append((seconds, resident(process.pid)))
+
+    try:
+        used, place = crawl(trawl, server, directory, options.timeout, watch)
+    finally:
+        counted = server.stop()
+    lines = [line for line in used.output.splitlines()
+             if line.startswith(("fetched", "failed", "filter"))]
+    shutil.rmtree(place)
+    print("\n".join(lines) + "\n")
+    marks = [0.0, *counted["marks"]]
+    print_table(["pages", "pages/s", "resident MiB so far"],
+                [[f"{(i + 1) * part:,}", f"{part / (end - begin):.0f}",
+                  max(size for seconds, size in samples if seconds <= end) >> 20]
+                 for i, (begin, end) in enumerate(zip(marks, marks[1:]))])
+    print(json.dumps({"pages": pages, "peak_mib": used.memory >> 20, "cpu_s": round(used.cpu, 1),
+                      "seconds": round(used.seconds, 1), "requests": counted["requests"],
+                      "server_cpu_s": counted["cpu"]}) + "\n")
     return True

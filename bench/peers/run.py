@@ -6,6 +6,7 @@
     bench/peers/run.py latency build/release         # many hosts with latency
     bench/peers/run.py connections build/release     # CPU a page with many connections
     bench/peers/run.py memory build/release          # an endless web
+    bench/peers/run.py web build/release             # ten million pages of 100,000 hosts
     bench/peers/run.py watched build/release         # with the status page open
     bench/peers/run.py tls build/release             # many hosts over TLS, against wget2; HTTP/2
 
@@ -28,7 +29,7 @@ import watched
 from measure import Missing
 
 PARTS = {"sites": sites.sites, "latency": hosts.latency, "connections": hosts.connections,
-         "memory": hosts.memory, "watched": watched.watched, "tls": tls.tls}
+         "memory": hosts.memory, "web": hosts.web, "watched": watched.watched, "tls": tls.tls}
 
 
 def read_options():
@@ -53,7 +54,7 @@ def read_options():
     of_sites.add_argument("--only", action="append", metavar="NAME", help="these sites")
     of_sites.add_argument("--all-only", action="store_true", help="all at once, not one by one")
     of_sites.add_argument("--no-files", action="store_true", help="leave WARC and saving out")
-    parser.add_argument("--pages", type=int, help="memory: how many are crawled")
+    parser.add_argument("--pages", type=int, help="memory, web: how many are crawled")
     options = parser.parse_args()
     options.trawl = options.trawl or options.build / "crawler" / "trawl"
     options.programs = options.programs or options.build / "bench"

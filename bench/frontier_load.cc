@@ -56,9 +56,9 @@ void complete_all(Frontier& frontier, std::uint64_t pages, unsigned threads) {
   constexpr std::size_t kLeasesAtOnce = 64;
   const auto work = [&](std::uint64_t share) {
     for (std::uint64_t done = 0; done < share;) {
-      const auto leases = value_or_exit(
-          frontier.lease({.max = std::min<std::uint64_t>(kLeasesAtOnce, share - done),
-                          .wait = std::chrono::seconds(10)}));
+      const auto leases =
+          value_or_exit(frontier.lease({.max = std::min<std::uint64_t>(kLeasesAtOnce, share - done),
+                                        .wait = std::chrono::seconds(10)}));
       if (leases.empty()) {
         std::fputs("nothing to lease\n", stderr);
         std::exit(1);

@@ -3,10 +3,11 @@
 //   scale_bench fill DIR FIRST OFFERS PAGES [MAX_MEMORY_MIB]
 //   scale_bench open DIR FIRST OFFERS [MAX_MEMORY_MIB]
 //
-// fill: opens the frontier in DIR, which `trawl frontier load --seen` made, offers the URLs FIRST to
-// FIRST + OFFERS - 1 over 100,000 hosts, leases and completes PAGES of them, and kills itself with
-// SIGKILL while other threads go on. open: what opening then takes, that no URL is lost, how fast
-// leases and offers are, and what closing takes. Figures: seconds, resident memory, bytes on the disk.
+// fill: opens the frontier in DIR, which `trawl frontier load --seen` made, offers the URLs FIRST
+// to FIRST + OFFERS - 1 over 100,000 hosts, leases and completes PAGES of them, and kills itself
+// with SIGKILL while other threads go on. open: what opening then takes, that no URL is lost, how
+// fast leases and offers are, and what closing takes. Figures: seconds, resident memory, bytes on
+// the disk.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -22,9 +23,10 @@ constexpr unsigned kThreads = 2;
 constexpr std::uint32_t kHosts = 100'000;
 
 [[noreturn]] void usage() {
-  std::fputs("usage: scale_bench fill DIR FIRST OFFERS PAGES [MAX_MEMORY_MIB]\n"
-             "       scale_bench open DIR FIRST OFFERS [MAX_MEMORY_MIB]\n",
-             stderr);
+  std::fputs(
+      "usage: scale_bench fill DIR FIRST OFFERS PAGES [MAX_MEMORY_MIB]\n"
+      "       scale_bench open DIR FIRST OFFERS [MAX_MEMORY_MIB]\n",
+      stderr);
   std::exit(2);
 }
 
@@ -55,7 +57,8 @@ void tell_state(const char* when, const Frontier& frontier, const Scale& scale) 
   const Resident resident = resident_bytes();
   const DiskUsage disk = disk_usage(scale.directory);
   row(when, "admitted %llu, queued %llu, completed %llu",
-      static_cast<unsigned long long>(stats.admitted), static_cast<unsigned long long>(stats.queued),
+      static_cast<unsigned long long>(stats.admitted),
+      static_cast<unsigned long long>(stats.queued),
       static_cast<unsigned long long>(stats.completed));
   row("", "memory %.0f MiB: filter %.0f, other %.0f (stats().memory %.0f)", in_mib(resident.own),
       in_mib(stats.filter.memory_bytes),
@@ -115,7 +118,8 @@ void check_answers(Frontier& frontier, const Scale& scale) {
       std::exit(1);
     }
   }
-  row("random URLs offered before the kill", "%8d of %d seen", kBatch * kBatches, kBatch * kBatches);
+  row("random URLs offered before the kill", "%8d of %d seen", kBatch * kBatches,
+      kBatch * kBatches);
 }
 
 void reopen(const Scale& scale, std::uint64_t max_memory) {

@@ -53,8 +53,7 @@ std::vector<std::string> check_rules(const CrawlConfig& config) {
 void say_memory(const CrawlConfig& config, const FetchMemoryPlan& tables) {
   const std::uint64_t most = config.fetch.max_memory - tables.for_bodies;
   say("memory: cookies and host limits take at most {} of fetch.max_memory = {}\n",
-      format_size(tables.grows_with_hosts ? most : std::min(tables.most, most)),
-      format_size(config.fetch.max_memory));
+      format_size(std::min(tables.most, most)), format_size(config.fetch.max_memory));
   if (tables.most > most) {
     say(stderr,
         "trawl: warning: fetch.max_memory: cookies and host limits may take {}, more than the {} "

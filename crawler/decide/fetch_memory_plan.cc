@@ -21,11 +21,11 @@ FetchMemoryPlan FetchMemoryPlan::of(const CrawlConfig& config) {
   if (LimitByHost::pages(config).any())
     tables.most += threads * HostPageQuota::kMaxHosts * HostPageQuota::kBytesOfAHost;
   if (LimitByHost::urls(config).any()) {
-    tables.most += RecentHashes::kBytes;
-    tables.grows_with_hosts = true;
+    tables.of_url_counts = config.fetch.max_memory / 4;
+    tables.most += RecentHashes::kBytes + tables.of_url_counts;
   }
   const std::uint64_t half = config.fetch.max_memory / 2;
-  const std::uint64_t held = tables.grows_with_hosts ? half : std::min(tables.most, half);
+  const std::uint64_t held = std::min(tables.most, half);
   tables.for_bodies = std::max(least_body_memory(config.fetch), config.fetch.max_memory - held);
   return tables;
 }

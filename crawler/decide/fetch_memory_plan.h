@@ -9,9 +9,9 @@
 namespace trawl {
 
 struct FetchMemoryPlan {
-  std::uint64_t most = 0;         // maximum of the tables; more if grows_with_hosts
-  bool grows_with_hosts = false;  // scope.max_urls_per_host is set: grows with the number of hosts
-  std::uint64_t for_bodies = 0;   // always left to bodies
+  std::uint64_t most = 0;           // maximum of the tables
+  std::uint64_t of_url_counts = 0;  // of these, for HostUrlQuota's counts
+  std::uint64_t for_bodies = 0;     // always left to bodies
 
   static FetchMemoryPlan of(const CrawlConfig& config);
 };

@@ -159,20 +159,17 @@ void RecentHashes::insert(std::uint64_t hash) {
   bucket.front() = hash;
 }
 
-HostUrlQuota::HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget> budget)
+HostUrlQuota::HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget> budget,
+                           std::uint64_t most_bytes)
     : limits_(std::move(limits)),
       limited_(limits_.any()),
       hash_(KeyedHash::random()),
       held_(std::move(budget)) {
+  for (std::size_t i = 0; i < kParts; ++i)
+    parts_.emplace_back(most_bytes / kParts, held_);
   if (!limited_) return;
   known_.emplace();
   held_.take(RecentHashes::kBytes);
-}
-
-std::uint64_t& HostUrlQuota::count_of(Part& part, std::uint64_t hash) {
-  const auto [found, is_new] = part.counts.try_emplace(hash, 0);
-  if (is_new) held_.take(kBytesOfAHost);
-  return found->second;
 }
 
 Result<void> HostUrlQuota::start(const Frontier& frontier) {
@@ -182,7 +179,7 @@ Result<void> HostUrlQuota::start(const Frontier& frontier) {
     const std::uint64_t hash = hash_of(host.host);
     Part& part = part_of(hash);
     const MutexLock lock(part.mutex);
-    count_of(part, hash) = host.queued;
+    part.counts.set(hash, host.queued);
   });
 }
 
@@ -202,9 +199,8 @@ std::optional<HostUrlQuota::Reservation> HostUrlQuota::take(std::string_view hos
     ++pending->second.offers;
     return place;
   }
-  std::uint64_t& count = count_of(part, place.host);
-  if (count >= *limit) return std::nullopt;
-  ++count;
+  if (part.counts.of(place.host) >= *limit) return std::nullopt;
+  part.counts.increment(place.host);
   part.pending[place.url].offers = 1;
   return place;
 }
@@ -220,8 +216,7 @@ void HostUrlQuota::report(const Reservation& place, std::optional<Admission> adm
   pending.known = pending.known || admission == Admission::kNew || admission == Admission::kSeen;
   if (--pending.offers > 0) return;
   if (pending.known) known_->insert(place.url);
-  assert(pending.admitted || part.counts.at(place.host) > 0);
-  if (!pending.admitted) --part.counts[place.host];
+  if (!pending.admitted) part.counts.decrement(place.host);
   part.pending.erase(found);
 }
 
@@ -230,7 +225,7 @@ void HostUrlQuota::note(std::string_view host, std::string_view url, Admission a
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
   const MutexLock lock(part.mutex);
-  if (admission == Admission::kNew) ++count_of(part, hash);
+  if (admission == Admission::kNew) part.counts.increment(hash);
   if (admission == Admission::kNew || admission == Admission::kSeen) known_->insert(hash_of(url));
 }
 
@@ -238,8 +233,7 @@ std::uint64_t HostUrlQuota::count(std::string_view host) const {
   const std::uint64_t hash = hash_of(host);
   const Part& part = part_of(hash);
   const MutexLock lock(part.mutex);
-  const auto found = part.counts.find(hash);
-  return found == part.counts.end() ? 0 : found->second;
+  return part.counts.of(hash);
 }
 
 HostPageQuota::HostPageQuota(Frontier& frontier, bool resumed, LimitByHost limits,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 
 #include "base/mutex.h"
 #include "base/one_thread.h"
+#include "crawler/decide/host_url_counts.h"
 #include "crawler/decide/limit_by_host.h"
 #include "crawler/http/body_memory_budget.h"
 
@@ -54,13 +56,15 @@ class RecentHashes {
 
 // Enforces scope.max_urls_per_host and max_urls of [[politeness.host]]: limits how many possibly
 // new URLs of a host are offered to the frontier. Thread-safe, since all threads find links to a
-// host; hosts are spread over several locks. Takes about 50 bytes per host and 8 MiB, counted in a
-// budget. A link takes a place before it is offered, and report() passes in the frontier's answer.
-// Equal links that are offered at the same time share a place. A link that is known to be seen
-// needs no place, and passes even if the host is full. So the limit is never exceeded, and known
-// links do not displace new ones, except links met for the first time in a run or again after a
-// million others, which take a place until they are settled. Counts are per run, and include URLs
-// that wait when the run begins: see start().
+// host; hosts are spread over several locks. Takes 14 to 28 bytes per host and 8 MiB, counted in a
+// budget; its counts take at most `most_bytes`, beyond which it forgets the hosts with the fewest
+// URLs (HostUrlCounts), which may then get as many more. A link takes a place before it is offered,
+// and report() passes in the frontier's answer. Equal links that are offered at the same time share
+// a place. A link that is known to be seen needs no place, and passes even if the host is full. So
+// the limit is not exceeded, unless the host was forgotten, and known links do not displace new
+// ones, except links met for the first time in a run or again after a million others, which take a
+// place until they are settled. Counts are per run, and include URLs that wait when the run begins:
+// see start().
 class HostUrlQuota {
  public:
   class Reservation {
@@ -71,9 +75,11 @@ class HostUrlQuota {
     bool taken = false;  // false: no place was needed
   };
 
-  static constexpr std::uint64_t kBytesOfAHost = 50;
+  // Of the counts: 4.9 million hosts.
+  static constexpr std::uint64_t kUsualBytes = 64u << 20;
 
-  explicit HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget> budget = nullptr);
+  explicit HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget> budget = nullptr,
+                        std::uint64_t most_bytes = kUsualBytes);
 
   // False if there is no limit: nothing is counted, and every URL has a place.
   bool limited() const { return limited_; }
@@ -99,23 +105,24 @@ class HostUrlQuota {
     bool known = false;
   };
   struct alignas(64) Part {
+    Part(std::uint64_t most_bytes, TableCharge& charge) : counts(most_bytes, charge) {}
+
     mutable Mutex mutex;
     // By hash of the host, and of the URL.
-    std::unordered_map<std::uint64_t, std::uint64_t> counts TRAWL_GUARDED_BY(mutex);
+    HostUrlCounts counts TRAWL_GUARDED_BY(mutex);
     std::unordered_map<std::uint64_t, Pending> pending TRAWL_GUARDED_BY(mutex);
   };
 
   std::uint64_t hash_of(std::string_view text) const { return hash_(text).low; }
   Part& part_of(std::uint64_t hash) { return parts_[hash % kParts]; }
   const Part& part_of(std::uint64_t hash) const { return parts_[hash % kParts]; }
-  std::uint64_t& count_of(Part& part, std::uint64_t hash) TRAWL_REQUIRES(part.mutex);
 
   const LimitByHost limits_;
   const bool limited_;
   const KeyedHash hash_;
-  std::array<Part, kParts> parts_;
   std::optional<RecentHashes> known_;  // URLs that the frontier has seen
   TableCharge held_;
+  std::deque<Part> parts_;
 };
 
 // Enforces scope.max_pages_per_host, and max_pages of [[politeness.host]], with

@@ -139,7 +139,8 @@ class CrawlImpl final : public Crawl {
         request_rate_(config_.politeness.max_rate),
         free_space_({config_.crawl.state_dir, output_directory(config_)}, config_.output.min_free,
                     config_.output.min_free_wait),
-        urls_of_hosts_(LimitByHost::urls(config_), bodies_) {}
+        urls_of_hosts_(LimitByHost::urls(config_), bodies_,
+                       FetchMemoryPlan::of(config_).of_url_counts) {}
 
   ~CrawlImpl() override {
     abort();

@@ -30,8 +30,10 @@ struct Manifest {
   // SeenOptions, fixed when the crawl was created. 0: unknown, of an older version.
   std::uint64_t expected_urls = 0;
   double false_positive_rate = 0;
-  // Measured by the last opening that replayed enough; before, a usual machine's.
-  double replayed_per_second = 3.5e6;
+  // Admissions replayed in a second by a usual machine, into a filter that is not in its cache.
+  static constexpr double kUsualReplay = 3.5e6;
+  // Measured by the openings that replayed enough, at most as usual.
+  double replayed_per_second = kUsualReplay;
   std::vector<CheckpointEntry> checkpoints;  // oldest first
 
   static std::filesystem::path path_in(const std::filesystem::path& directory);

@@ -95,7 +95,8 @@ struct CheckpointEvent {
 struct CheckpointOptions {
   std::uint32_t keep = 2;  // at least 1
   // A checkpoint is taken automatically, and by close(), when that replay would take longer than
-  // this, at the speed that was measured when the frontier was opened. Above 0.
+  // this, at the speed that was measured when the frontier was opened, at most 3.5 million. Above
+  // 0.
   std::chrono::milliseconds max_replay{30'000};
   // A checkpoint is also taken after this time and after this many admissions; 0 disables either.
   // None is ever taken if nothing was admitted since the last one.

@@ -1,0 +1,93 @@
+// SleepingHosts: hosts of which a shard knows little more than that they have URLs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/mix.h"
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+// A set of hosts with a small number of URLs each, in 10 to 16 bytes a host.
+// next() goes round: between two times that it returns a host, it has returned every other that was
+// there meanwhile, but for a few that a removal has moved behind its place.
+//
+// Of many small tables one at a time grows or shrinks, so that no call takes longer than a
+// millisecond with 10^7 hosts. Not thread-safe.
+class SleepingHosts {
+ public:
+  // A host with more URLs than this cannot sleep.
+  static constexpr std::uint64_t kMostUrls = 255;
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::size_t bytes() const noexcept;
+
+  // The number of the host's URLs, at least 1; 0 if it is not in the set.
+  std::uint64_t urls(HostId host) const { return table_of(host).urls(host); }
+  // Adds the host, or changes its number of URLs, 1 to kMostUrls.
+  void set(HostId host, std::uint64_t urls);
+  // Removes the host if it is in the set, and returns the number of its URLs.
+  std::uint64_t remove(HostId host);
+  // Removes the next host. The set must not be empty.
+  struct Host {
+    HostId id;
+    std::uint64_t urls;
+  };
+  Host next();
+
+  // Calls `visit(HostId, urls)` for the hosts of table number `table`, below kTables.
+  static constexpr std::size_t kTables = 256;
+  template <class Visit>
+  void visit(std::size_t table, Visit&& visit) const {
+    tables_[table].visit(visit);
+  }
+
+ private:
+  // Linear probing. A host's number of URLs is 0 in an empty slot.
+  class Table {
+   public:
+    std::size_t bytes() const noexcept {
+      return ids_.capacity() * sizeof(HostId) + urls_.capacity();
+    }
+    std::size_t slots() const noexcept { return ids_.size(); }
+    std::uint64_t urls(HostId id) const { return ids_.empty() ? 0 : urls_[find(id)]; }
+    // Returns whether the host is new.
+    bool set(HostId id, std::uint8_t urls);
+    std::uint8_t remove(HostId id);
+    // The first host from a slot on; nothing if there is none.
+    std::optional<Host> first_from(std::size_t& slot) const;
+    template <class Visit>
+    void visit(Visit& visit) const {
+      for (std::size_t slot = 0; slot < ids_.size(); ++slot) {
+        if (urls_[slot] != 0) visit(ids_[slot], std::uint64_t{urls_[slot]});
+      }
+    }
+
+   private:
+    std::size_t home(HostId id) const { return scale_to(mix64(id), ids_.size()); }
+    std::size_t after(std::size_t slot) const { return slot + 1 == ids_.size() ? 0 : slot + 1; }
+    // The slot of the host, or the empty one where it belongs.
+    std::size_t find(HostId id) const;
+    void resize(std::size_t slots);
+
+    std::vector<HostId> ids_;
+    std::vector<std::uint8_t> urls_;
+    std::size_t size_ = 0;
+  };
+
+  // By the lowest bits: those of a shard have the highest ones in common.
+  static std::size_t number_of(HostId host) { return host % kTables; }
+  const Table& table_of(HostId host) const { return tables_[number_of(host)]; }
+
+  std::array<Table, kTables> tables_;
+  std::size_t size_ = 0;
+  std::size_t turn_ = 0;  // the table from which next() takes hosts, and the slot there
+  std::size_t slot_ = 0;
+};
+
+}  // namespace trawl

@@ -28,7 +28,7 @@ std::size_t SleepingHosts::Table::find(HostId id) const {
 
 bool SleepingHosts::Table::set(HostId id, std::uint8_t urls) {
   if (is_crowded(size_ + 1, ids_.size()))
-    resize(std::max(kLeastSlots, (ids_.size() + ids_.size() / 2) / 8 * 8));
+    resize(std::max(kLeastSlots, (ids_.size() + ids_.size() / 2 + 7) / 8 * 8));
   const std::size_t slot = find(id);
   const bool is_new = urls_[slot] == 0;
   ids_[slot] = id;
@@ -68,11 +68,13 @@ void SleepingHosts::Table::resize(std::size_t slots) {
   }
 }
 
-std::optional<SleepingHosts::Host> SleepingHosts::Table::first_from(std::size_t& slot) const {
-  while (slot < ids_.size() && urls_[slot] == 0)
-    ++slot;
-  if (slot >= ids_.size()) return std::nullopt;
-  return Host{.id = ids_[slot], .urls = urls_[slot]};
+std::optional<SleepingHosts::Host> SleepingHosts::Table::last_before(std::size_t& slot) const {
+  slot = std::min(slot, ids_.size());
+  while (slot > 0) {
+    --slot;
+    if (urls_[slot] != 0) return Host{.id = ids_[slot], .urls = urls_[slot]};
+  }
+  return std::nullopt;
 }
 
 std::size_t SleepingHosts::bytes() const noexcept {
@@ -93,20 +95,21 @@ std::uint64_t SleepingHosts::remove(HostId host) {
   return urls;
 }
 
-// A table that was resized has its hosts elsewhere, in the same order: the slot keeps its share of
-// them.
+// Downwards, since a removal moves hosts to lower slots, and an insertion takes higher ones: what
+// comes behind the place stays behind it. A table that was resized has its hosts in about the same
+// order.
 SleepingHosts::Host SleepingHosts::next() {
   assert(!empty());
   for (;;) {
     Table& table = tables_[turn_];
     const std::size_t slots = table.slots();
-    if (const auto host = table.first_from(slot_)) {
+    if (const auto host = table.last_before(slot_)) {
       remove(host->id);
       if (table.slots() != slots) slot_ = slot_ * table.slots() / slots;
       return *host;
     }
     turn_ = turn_ + 1 == kTables ? 0 : turn_ + 1;
-    slot_ = 0;
+    slot_ = tables_[turn_].slots();
   }
 }
 

@@ -14,7 +14,7 @@ namespace trawl {
 
 // A set of hosts with a small number of URLs each, in 10 to 16 bytes a host.
 // next() goes round: between two times that it returns a host, it has returned every other that was
-// there meanwhile, but for a few that a removal has moved behind its place.
+// there meanwhile, but for a few when a table changes its size.
 //
 // Of many small tables one at a time grows or shrinks, so that no call takes longer than a
 // millisecond with 10^7 hosts. Not thread-safe.
@@ -59,8 +59,8 @@ class SleepingHosts {
     // Returns whether the host is new.
     bool set(HostId id, std::uint8_t urls);
     std::uint8_t remove(HostId id);
-    // The first host from a slot on; nothing if there is none.
-    std::optional<Host> first_from(std::size_t& slot) const;
+    // The last host before a slot, which becomes its slot; nothing if there is none.
+    std::optional<Host> last_before(std::size_t& slot) const;
     template <class Visit>
     void visit(Visit& visit) const {
       for (std::size_t slot = 0; slot < ids_.size(); ++slot) {

@@ -1,3 +1,5 @@
+#include "frontier/schedule/sleeping_hosts.h"
+
 #include <cstdint>
 #include <map>
 #include <random>
@@ -6,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "base/mix.h"
-#include "frontier/schedule/sleeping_hosts.h"
 
 namespace trawl {
 namespace {
@@ -83,7 +84,9 @@ TEST(SleepingHostsTest, TakesLittleMemoryAndGivesItBack) {
   SleepingHosts hosts;
   for (std::uint64_t n = 0; n < kHosts; ++n) {
     hosts.set(id(n), 1);
-    if (n > 100'000 && n % 10'000 == 0) ASSERT_LE(hosts.bytes(), 16 * hosts.size()) << n;
+    if (n > 100'000 && n % 10'000 == 0) {
+      ASSERT_LE(hosts.bytes(), 16 * hosts.size()) << n;
+    }
   }
   while (hosts.size() > kHosts / 1000)
     hosts.next();

@@ -17,13 +17,33 @@ Result<void> HostShard::read_heads(HeadRead& read) {
   return done;
 }
 
+// The same for the records of hosts.
+Result<void> HostShard::wake_hosts(WakeRead& read) {
+  state_.return_ended_leases();
+  mutex_.unlock();
+  Result<void> done;
+  for (WakeRead::Host& host : read.hosts) {
+    auto record = store_.host(host.id);
+    if (!record) {
+      done = tl::unexpected(record.error());
+      break;
+    }
+    host.record = std::move(*record);
+  }
+  mutex_.lock();
+  state_.end_waking(read, done.has_value());
+  read_ended_.notify_all();
+  return done;
+}
+
 Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) {
   const std::size_t before = out.size();
   const auto given = [&] { return std::span(out).subspan(before); };
   const MutexLock lock(mutex_);
   Result<void> done;
   // First, as the requests of what is leased are to start at once.
-  if (HeadRead ahead = state_.begin_read_ahead(); !ahead.empty()) done = read_heads(ahead);
+  if (WakeRead woken = state_.begin_waking(); !woken.empty()) done = wake_hosts(woken);
+  if (HeadRead ahead = state_.begin_read_ahead(); done && !ahead.empty()) done = read_heads(ahead);
   bool held = false;
   while (done) {
     done = state_.lease(max - given().size(), out);
@@ -33,8 +53,12 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
       held |= !given().empty();
       state_.hold_starts(given());
       done = read_heads(read);
-    } else if (given().empty() && state_.waits_for_reads()) {
-      // Another thread reads the heads of all hosts that are due.
+    } else if (WakeRead woken = state_.begin_waking(); !woken.empty()) {
+      held |= !given().empty();
+      state_.hold_starts(given());
+      done = wake_hosts(woken);
+    } else if (given().empty() && (state_.waits_for_reads() || state_.is_waking())) {
+      // Another thread reads the heads of all hosts that are due, or wakes hosts.
       read_ended_.wait(mutex_);
     } else {
       break;
@@ -87,7 +111,7 @@ Result<EndedLease> HostShard::begin_completion(std::uint64_t lease, const Outcom
 void HostShard::close() {
   const MutexLock lock(mutex_);
   state_.close();
-  while (state_.reads_under_way() + single_reads_ > 0)
+  while (state_.reads_under_way() + single_reads_ > 0 || state_.is_waking())
     read_ended_.wait(mutex_);
 }
 

@@ -143,11 +143,14 @@ class HostShard {
   void add_counted(HostId host, std::uint64_t urls) {
     locked(&ShardState::add_counted, host, urls);
   }
-  // Adds all hosts in memory with their ranks. Other threads get the mutex in between.
+  // Adds all hosts with URLs or failures, with their ranks. Other threads get the mutex in between.
   void rank_hosts(HostOrder order, RankedHosts& ranked) {
     in_parts([&](HostIndex from) {
       return locked(&ShardState::rank_hosts, order, from, kHostsAtOnce, ranked);
     });
+    if (order != HostOrder::kQueued) return;  // those that sleep have no failures
+    for (std::size_t table = 0; table < SleepingHosts::kTables; ++table)
+      locked(&ShardState::rank_sleeping_hosts, table, ranked);
   }
   // The delay in effect for a host that is not in memory.
   std::chrono::milliseconds delay_of_record(const HostRecord& record) const {
@@ -190,6 +193,7 @@ class HostShard {
     return (state_.*call)(std::forward<A>(arguments)...);
   }
   Result<void> read_heads(HeadRead& read) TRAWL_REQUIRES(mutex_);
+  Result<void> wake_hosts(WakeRead& read) TRAWL_REQUIRES(mutex_);
   struct Settling {
     ShardState& state;
     ~Settling() { state.return_ended_leases(); }

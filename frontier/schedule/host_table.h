@@ -50,6 +50,7 @@ struct Host {
   float response_time = -1;    // smoothed, in milliseconds; < 0: unknown
   std::uint32_t position = 0;  // in the structure that `place` names
   Place place = Place::kNowhere;
+  std::uint8_t turns = 0;           // leases since it came into memory, up to 255
   std::uint16_t drops = 0;          // number of drops between begin_drop() and end_drop()
   bool record_changed : 1 = false;  // since the host came into memory
   bool record_unsaved : 1 = false;  // record_of() was not called since it changed

@@ -43,6 +43,11 @@ HostIndex ShardState::rank_hosts(HostOrder order, HostIndex from, std::size_t mo
   return end;
 }
 
+// Those that sleep have no failures.
+void ShardState::rank_sleeping_hosts(std::size_t table, RankedHosts& ranked) const {
+  sleeping_.visit(table, [&](HostId id, std::uint64_t urls) { ranked.add(urls, id); });
+}
+
 milliseconds ShardState::effective_delay(HostIndex i) const {
   milliseconds delay = delay_of(hosts_[i]);
   if (hosts_[i].apart) return delay;
@@ -64,6 +69,7 @@ std::optional<SteadyTime> ShardState::expected_start(HostIndex i) const {
 }
 
 std::optional<HostCounts> ShardState::counts(HostId id) {
+  awake(id);
   auto info = this->info(id);
   if (!info) return std::nullopt;
   const HostIndex i = hosts_.find(id);
@@ -80,6 +86,7 @@ std::optional<HostCounts> ShardState::counts(HostId id) {
 }
 
 SteadyTime ShardState::next_turn_with_urls() const {
+  if (asleep() > 0) return last_now_;
   const auto has_urls = [this](HostIndex i) { return hosts_[i].queue.has_urls(); };
   if (awaiting_ + awaiting_read_ > 0) return last_now_;
   return std::min(group_queues_.next_turn(), schedule_.first_time(has_urls, kMostIdleHosts));

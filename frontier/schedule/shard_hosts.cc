@@ -30,7 +30,7 @@ std::string_view without_port(std::string_view host) {
 
 }  // namespace
 
-// Returns the host, loading it from the store if it is not in memory.
+// Returns the host, loading it from the store if it is not in memory, or sleeps.
 Result<HostIndex> ShardState::load_host(HostId id) {
   const HostIndex found = hosts_.find(id);
   if (found != kNoHost) return found;
@@ -40,6 +40,7 @@ Result<HostIndex> ShardState::load_host(HostId id) {
     if (!read) return tl::unexpected(std::move(read.error()));
     record = std::move(*read);
   }
+  if (const std::uint64_t urls = stop_sleeping(id); urls > 0) return wake(id, urls, record);
   return add_host(id, record);
 }
 
@@ -66,6 +67,7 @@ HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& recor
 void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
                               const QueueBeginning& queue) {
   HostIndex i = hosts_.find(id);
+  if (i == kNoHost && restore_asleep(id, record, queue)) return;
   if (i == kNoHost) i = add_host(id, record);
   hosts_[i].is_counted = queue.whole;
   if (queue.whole) hosts_[i].queued = static_cast<std::int64_t>(queue.urls.size());
@@ -341,18 +343,19 @@ ShardStats ShardState::stats() {
   while (!blocked_.empty() && blocked_.begin()->first <= now)
     blocked_.erase(blocked_.begin());
   return {.leased = leases_.leased(),
-          .hosts = hosts_.size(),
+          .hosts = hosts_.size() + asleep(),
           .blocked = blocked_.size(),
           .given_up = given_up_,
-          .leasable = leasable_,
-          .waiting = waiting_,
+          .leasable = leasable_ + asleep(),
+          .waiting = waiting_ + asleep(),
           .leased_hosts = leases_.leased_hosts(),
           .next_turn = closed() ? SteadyTime::max() : next_turn_with_urls(),
           .expired = expired_,
           .late = late_,
           .repeated = repeated_,
-          .memory = hosts_.bytes() + groups_.capacity() * sizeof(HostGroups) + leases_.bytes() +
-                    schedule_.bytes() + group_queues_.bytes() + heads_.bytes() + reads_.bytes()};
+          .memory = hosts_.bytes() + sleeping_.bytes() + groups_.capacity() * sizeof(HostGroups) +
+                    leases_.bytes() + schedule_.bytes() + group_queues_.bytes() + heads_.bytes() +
+                    reads_.bytes()};
 }
 
 }  // namespace trawl

@@ -73,6 +73,7 @@ void ShardState::take_inbox() {
 }
 
 void ShardState::add(const QueuedUrl& url) {
+  if (add_asleep(url)) return;
   const auto host = load_host(url.host);
   if (!host) {
     error_ = host.error();
@@ -90,7 +91,7 @@ void ShardState::add(const QueuedUrl& url) {
 void ShardState::end_url(const EndedUrl& url) {
   leases_.forget_url(url.sequence);
   const HostIndex host = hosts_.find(url.host);
-  if (host == kNoHost) return;
+  if (host == kNoHost) return end_asleep(url.host);
   if (hosts_[host].head_under_way) reads_.note_ended(host, url.sequence);
   // What kept it in memory may be gone.
   if (--hosts_[host].queued == 0 && !hosts_[host].queue.has_urls()) reschedule(host);
@@ -158,6 +159,7 @@ void ShardState::lease_from(HostIndex i, SteadyTime now, std::vector<NumberedLea
                 !groups_.empty() || delay_of(hosts_[i]).count() > 0};
   const LeaseIndex lease = leases_.open(i, order, std::move(record), now);
   leases_[lease].groups = groups_of(i);
+  if (hosts_[i].turns < std::numeric_limits<std::uint8_t>::max()) ++hosts_[i].turns;
   handed_out_.push_back(lease);
   out.push_back({leases_[lease].number, std::move(url)});
   if (reads_.any_wanted()) ++passed_;
@@ -224,7 +226,7 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
-  if (awaiting_ + awaiting_read_ > 0) return true;
+  if (awaiting_ + awaiting_read_ + asleep() > 0) return true;
   const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
@@ -239,7 +241,8 @@ bool ShardState::has_turn() {
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox_.size_approx() > 0 || awaiting_ + awaiting_read_ > 0) return options_.clock();
+  if (inbox_.size_approx() > 0 || awaiting_ + awaiting_read_ + asleep() > 0)
+    return options_.clock();
   SteadyTime due = next_turn();
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
@@ -373,7 +376,7 @@ EndedLease ShardState::end_late(LeaseIndex lease, const Outcome& outcome,
 std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
                                                         const std::optional<std::string>& late) {
   const QueueOrder order = leases_[lease].order;
-  const HostIndex host = hosts_.find(leases_[lease].host_id);
+  const HostIndex host = awake(leases_[lease].host_id);
   assert(leases_.newest_of(order.sequence) != kNoLease);
   LeaseSlot& newest = leases_[leases_.newest_of(order.sequence)];
   if (newest.state == LeaseSlot::State::kOpen) {
@@ -387,12 +390,12 @@ std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
 
 // A record never changes, and a URL that is not in the store never returns to its place. So it may
 // be read without the lock, and the answer holds if the lease still needs it.
-std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t number) const {
+std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t number) {
   const auto lease = given_lease(number);
   if (!lease || *lease == kNoLease || leases_[*lease].state != LeaseSlot::State::kExpired)
     return std::nullopt;
   const LeaseSlot& slot = leases_[*lease];
-  const HostIndex host = hosts_.find(slot.host_id);
+  const HostIndex host = awake(slot.host_id);
   if (host == kNoHost || leases_.is_taken(slot.order.sequence) ||
       !hosts_[host].queue.in_rest(slot.order))
     return std::nullopt;

@@ -153,6 +153,10 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime 
   }
   const bool in_groups = !groups_.empty();
   if (in_groups && !in_group_queue && host.groups_known && joins_group_queue(i, now)) return false;
+  if (!in_group_queue && is_time_to_sleep(i)) {
+    put_to_sleep(i);
+    return false;
+  }
   if (options_.deterministic) {
     if (const auto filled = fill_head(i); !filled) return filled;
   }

@@ -28,6 +28,7 @@
 #include "frontier/schedule/lease_table.h"
 #include "frontier/schedule/queue_head_cache.h"
 #include "frontier/schedule/ranked_hosts.h"
+#include "frontier/schedule/sleeping_hosts.h"
 #include "frontier/schedule/time_heap.h"
 #include "frontier/store/host_record.h"
 #include "frontier/store/pending_host_changes.h"
@@ -43,6 +44,8 @@ struct ShardOptions {
 
   std::size_t max_expired = 1'000'000;       // expired leases kept, at least 1,024
   std::uint64_t max_head_bytes = 64u << 20;  // of queued URLs in memory
+  // As many hosts are in memory, with all that is known of them; others with URLs may sleep.
+  std::size_t most_awake = std::size_t{1} << 19;
   std::function<SteadyTime()> clock;
   std::function<SystemTime()> wall_clock;
   // The time of a restart, if there was one: requests just before it are unknown, so every host
@@ -116,6 +119,16 @@ struct EndedUrl {
   HostId host;
   std::uint64_t sequence;
 };
+// Hosts that are being woken, and their stored records. It belongs to the thread that reads these.
+struct WakeRead {
+  struct Host {
+    HostId id;
+    std::optional<HostRecord> record;
+  };
+  std::vector<Host> hosts;
+
+  bool empty() const noexcept { return hosts.empty(); }
+};
 using InboxItem = std::variant<EndedUrl, QueuedUrl>;
 using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
 
@@ -161,6 +174,7 @@ class ShardState {
   // In shard_counts.cc.
   void add_counted(HostId host, std::uint64_t urls);
   HostIndex rank_hosts(HostOrder order, HostIndex from, std::size_t most, RankedHosts& ranked);
+  void rank_sleeping_hosts(std::size_t table, RankedHosts& ranked) const;
   std::chrono::milliseconds delay_of_record(const HostRecord& record) const;
   std::optional<HostCounts> counts(HostId host);
   void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry);
@@ -193,7 +207,13 @@ class ShardState {
     HostId host = 0;
     QueueOrder order;
   };
-  std::optional<LateRecord> late_record(std::uint64_t lease) const;
+  std::optional<LateRecord> late_record(std::uint64_t lease);
+
+  // In shard_sleep.cc: hosts that sleep. begin_waking() returns hosts whose records the caller is
+  // to read; nothing if enough are awake.
+  WakeRead begin_waking();
+  void end_waking(WakeRead& read, bool succeeded);
+  bool is_waking() const noexcept { return is_waking_; }
 
  private:
   // When the next host is due, as far as is known; SteadyTime::max() if none waits for a time.
@@ -248,6 +268,21 @@ class ShardState {
   void learn_address_only(HostIndex host, std::string_view address);
   void learn_address(HostIndex host, GroupId address);
   HostGroups groups_of(HostIndex host) const;
+
+  // shard_sleep.cc.
+  bool has_due_host();
+  std::uint64_t asleep_urls(HostId id) const;
+  HostIndex awake(HostId id);
+  std::uint64_t stop_sleeping(HostId id);
+  void change_asleep(HostId id, std::uint64_t urls);
+  std::size_t asleep() const noexcept { return sleeping_.size() + waking_.size(); }
+  HostIndex wake(HostId id, std::uint64_t urls, const std::optional<HostRecord>& record);
+  bool add_asleep(const QueuedUrl& url);
+  void end_asleep(HostId id);
+  bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
+                      const QueueBeginning& queue);
+  bool is_time_to_sleep(HostIndex host);
+  void put_to_sleep(HostIndex host);
 
   // shard_schedule.cc: the schedule of hosts, and their heads.
   std::chrono::milliseconds delay_of(const Host& host) const;
@@ -315,6 +350,10 @@ class ShardState {
   std::optional<Error> error_;  // of the store, if it could not be returned immediately
 
   HostTable hosts_;
+  SleepingHosts sleeping_;
+  // Hosts that sleep while their records are read, with their numbers of URLs.
+  std::unordered_map<HostId, std::uint64_t> waking_;
+  bool is_waking_ = false;  // between begin_waking() and end_waking()
   // The journals of hosts with uncommitted changes.
   std::unordered_map<HostId, PendingHostChanges> pending_changes_;
   std::uint64_t next_change_ = 1;

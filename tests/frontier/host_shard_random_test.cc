@@ -76,6 +76,7 @@ class RandomRun {
       : random_(seed),
         leases_per_host_(1 + below(3)),
         timeout_(below(3) == 0 ? 0 : 500 + below(2000)),
+        few_awake_(below(2) == 0),
         restarted_(below(2) == 0 ? std::optional(now_) : std::nullopt),
         shard_(store_, options(seed)) {
     for (auto& host : hosts_)
@@ -104,6 +105,8 @@ class RandomRun {
     options.lease_timeout = timeout_;
     // Some runs have room for few URLs in memory, or for none.
     options.max_head_bytes = below(3) == 0 ? 1u << 20 : below(2000);
+    // Some have room for few hosts in memory, so that others sleep.
+    if (few_awake_) options.most_awake = 1 + below(4);
     options.clock = [this] { return now_; };
     options.wall_clock = [this] { return SystemTime(milliseconds(wall_now())); };
     options.restarted = restarted_;
@@ -241,8 +244,8 @@ class RandomRun {
           host.record.blocked_until <= wall_now()) {
         EXPECT_GT(host.latest(), now_) << name(i) << " was due and not leased";
       }
-      // An idle host may be forgotten once its delay has passed.
-      if (host.waiting.empty() && host.open.empty() && host.earliest() <= now_) {
+      // An idle host may be forgotten, and another may sleep, once its delay has passed.
+      if ((host.waiting.empty() || few_awake_) && host.open.empty() && host.earliest() <= now_) {
         host.surely_started = restarted_;
         host.not_before = SteadyTime::min();
       }
@@ -520,6 +523,7 @@ class RandomRun {
   test::FakeStore store_;
   const std::uint32_t leases_per_host_;
   const milliseconds timeout_;
+  const bool few_awake_;
   const std::optional<SteadyTime> restarted_;
   HostShard shard_;
   std::array<ModelHost, kHosts> hosts_;

@@ -1,0 +1,160 @@
+// ShardState: hosts that sleep, since there are more than most_awake.
+//
+// A host may sleep if its next request may start and all else that is known of it is in the store, but
+// for the number of its URLs. So it is like a host that was forgotten, and its URLs are like those of a
+// restart: nothing is lost if it sleeps, and nothing changes for it but the order of turns. Its
+// number of URLs goes on to be counted while it sleeps.
+//
+// A host wakes when there is room, when no other is due, or when a call needs it. As long as others
+// sleep, it sleeps again after some leases. So each has its turns, however many there are; with some
+// leases at a time, as each time its record and the head of its queue must be read.
+//
+// Waking has three steps, as reading heads does: begin_waking(), a read of the stored records without
+// the shard's lock, and end_waking(). A record in the store changes only by way of a host that is
+// awake, and load_host() takes a host out of waking_, into which only the next begin_waking() puts it
+// again, after end_waking(). So those that are still in it have the record that was read.
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "frontier/schedule/shard_state.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kMostWokenAtOnce = 64;
+// Leases after which a host sleeps: if its head must be read, and if URLs of it are in memory.
+constexpr std::uint8_t kLeastTurns = 4;
+constexpr std::uint8_t kMostTurns = 32;
+
+}  // namespace
+
+std::uint64_t ShardState::asleep_urls(HostId id) const {
+  const auto waking = waking_.find(id);
+  return waking != waking_.end() ? waking->second : sleeping_.urls(id);
+}
+
+// Returns the number of its URLs, 0 if it did not sleep.
+std::uint64_t ShardState::stop_sleeping(HostId id) {
+  const auto waking = waking_.extract(id);
+  return waking.empty() ? sleeping_.remove(id) : waking.mapped();
+}
+
+// For a host that sleeps.
+void ShardState::change_asleep(HostId id, std::uint64_t urls) {
+  if (const auto waking = waking_.find(id); waking != waking_.end()) {
+    waking->second = urls;
+  } else {
+    sleeping_.set(id, urls);
+  }
+}
+
+HostIndex ShardState::wake(HostId id, std::uint64_t urls,
+                           const std::optional<HostRecord>& record) {
+  const HostIndex i = add_host(id, record);
+  hosts_[i].queued = static_cast<std::int64_t>(urls);
+  hosts_[i].queue.set_rest_all();
+  reschedule(i);
+  return i;
+}
+
+// The host, woken if it slept; kNoHost if neither is true.
+HostIndex ShardState::awake(HostId id) {
+  if (store_ == nullptr || asleep_urls(id) == 0) return hosts_.find(id);
+  const auto host = load_host(id);
+  if (host) return *host;
+  error_ = host.error();
+  return kNoHost;
+}
+
+// Adds a URL of a host that sleeps, or that must sleep. False if its host is awake, or must be.
+bool ShardState::add_asleep(const QueuedUrl& url) {
+  if (asleep() == 0 && hosts_.size() < options_.most_awake) return false;
+  if (const std::uint64_t urls = asleep_urls(url.host); urls > 0) {
+    if (urls == SleepingHosts::kMostUrls) return false;
+    change_asleep(url.host, urls + 1);
+    return true;
+  }
+  if (hosts_.size() < options_.most_awake || hosts_.find(url.host) != kNoHost) return false;
+  sleeping_.set(url.host, 1);
+  return true;
+}
+
+// The end of a URL became durable after its host had fallen asleep.
+void ShardState::end_asleep(HostId id) {
+  const std::uint64_t urls = asleep_urls(id);
+  if (urls == 1) stop_sleeping(id);
+  if (urls > 1) change_asleep(id, urls - 1);
+}
+
+bool ShardState::restore_asleep(HostId id, const std::optional<HostRecord>& record,
+                                const QueueBeginning& queue) {
+  if (hosts_.size() < options_.most_awake || !queue.whole || queue.urls.empty()) return false;
+  if (record && !record->is_default()) return false;
+  assert(queue.urls.size() <= SleepingHosts::kMostUrls);
+  sleeping_.set(id, queue.urls.size());
+  return true;
+}
+
+bool ShardState::is_time_to_sleep(HostIndex i) {
+  const Host& host = hosts_[i];
+  if (asleep() == 0 || hosts_.size() < options_.most_awake) return false;
+  if (host.turns < (host.queue.head_empty() ? kLeastTurns : kMostTurns)) return false;
+  if (host.leased > 0 || host.drops > 0 || host.extra || host.head_under_way || !host.is_counted)
+    return false;
+  if (host.queued < 1 || host.queued > std::int64_t{SleepingHosts::kMostUrls}) return false;
+  if (host.nameless || host.revived || idle_until(i) > last_now_) return false;
+  const auto saved = is_saved(host);
+  if (!saved) error_ = saved.error();
+  return saved && *saved;
+}
+
+void ShardState::put_to_sleep(HostIndex i) {
+  unschedule(i);
+  Host& host = hosts_[i];
+  const HostId id = host.id;
+  const auto urls = static_cast<std::uint64_t>(host.queued);
+  heads_.drop(i);
+  host.queue.set_no_rest();
+  update_counts(host);
+  hosts_.remove(i);
+  sleeping_.set(id, urls);
+}
+
+bool ShardState::has_due_host() {
+  take_inbox();
+  return awaiting_ + awaiting_read_ > 0 || next_turn() <= look_at_clock();
+}
+
+WakeRead ShardState::begin_waking() {
+  WakeRead read;
+  if (closed() || sleeping_.empty() || is_waking()) return read;
+  // Few at a time only if nothing else can be leased.
+  const std::size_t at_once =
+      std::clamp<std::size_t>(options_.most_awake / 8, 1, kMostWokenAtOnce);
+  const std::size_t room = options_.most_awake - std::min(options_.most_awake, hosts_.size());
+  if (room < at_once && has_due_host()) return read;
+  while (read.hosts.size() < at_once && !sleeping_.empty()) {
+    const SleepingHosts::Host next = sleeping_.next();
+    waking_.emplace(next.id, next.urls);
+    read.hosts.push_back({.id = next.id, .record = std::nullopt});
+  }
+  is_waking_ = true;
+  return read;
+}
+
+void ShardState::end_waking(WakeRead& read, bool succeeded) {
+  is_waking_ = false;
+  for (WakeRead::Host& host : read.hosts) {
+    const auto waking = waking_.extract(host.id);
+    if (waking.empty()) continue;  // it was loaded, or has no URLs any more
+    if (succeeded) {
+      wake(host.id, waking.mapped(), host.record);
+    } else {
+      sleeping_.set(host.id, waking.mapped());
+    }
+  }
+}
+
+}  // namespace trawl

@@ -1,18 +1,19 @@
 // ShardState: hosts that sleep, since there are more than most_awake.
 //
-// A host may sleep if its next request may start and all else that is known of it is in the store, but
-// for the number of its URLs. So it is like a host that was forgotten, and its URLs are like those of a
-// restart: nothing is lost if it sleeps, and nothing changes for it but the order of turns. Its
-// number of URLs goes on to be counted while it sleeps.
+// A host may sleep if its next request may start and all else that is known of it is in the store,
+// but for the number of its URLs. So it is like a host that was forgotten, and its URLs are like
+// those of a restart: nothing is lost if it sleeps, and nothing changes for it but the order of
+// turns. Its number of URLs goes on to be counted while it sleeps.
 //
 // A host wakes when there is room, when no other is due, or when a call needs it. As long as others
-// sleep, it sleeps again after some leases. So each has its turns, however many there are; with some
-// leases at a time, as each time its record and the head of its queue must be read.
+// sleep, it sleeps again after some leases. So each has its turns, however many there are; with
+// some leases at a time, as each time its record and the head of its queue must be read.
 //
-// Waking has three steps, as reading heads does: begin_waking(), a read of the stored records without
-// the shard's lock, and end_waking(). A record in the store changes only by way of a host that is
-// awake, and load_host() takes a host out of waking_, into which only the next begin_waking() puts it
-// again, after end_waking(). So those that are still in it have the record that was read.
+// Waking has three steps, as reading heads does: begin_waking(), a read of the stored records
+// without the shard's lock, and end_waking(). A record in the store changes only by way of a host
+// that is awake, and load_host() takes a host out of waking_, into which only the next
+// begin_waking() puts it again, after end_waking(). So those that are still in it have the record
+// that was read.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -50,8 +51,7 @@ void ShardState::change_asleep(HostId id, std::uint64_t urls) {
   }
 }
 
-HostIndex ShardState::wake(HostId id, std::uint64_t urls,
-                           const std::optional<HostRecord>& record) {
+HostIndex ShardState::wake(HostId id, std::uint64_t urls, const std::optional<HostRecord>& record) {
   const HostIndex i = add_host(id, record);
   hosts_[i].queued = static_cast<std::int64_t>(urls);
   hosts_[i].queue.set_rest_all();
@@ -97,9 +97,18 @@ bool ShardState::restore_asleep(HostId id, const std::optional<HostRecord>& reco
   return true;
 }
 
+// So many wake together, unless no other host is due.
+std::size_t ShardState::woken_at_once() const {
+  return std::clamp<std::size_t>(options_.most_awake / 8, 1, kMostWokenAtOnce);
+}
+
+std::size_t ShardState::room_to_wake() const {
+  return options_.most_awake - std::min(options_.most_awake, hosts_.size());
+}
+
 bool ShardState::is_time_to_sleep(HostIndex i) {
   const Host& host = hosts_[i];
-  if (asleep() == 0 || hosts_.size() < options_.most_awake) return false;
+  if (asleep() == 0 || room_to_wake() >= woken_at_once()) return false;
   if (host.turns < (host.queue.head_empty() ? kLeastTurns : kMostTurns)) return false;
   if (host.leased > 0 || host.drops > 0 || host.extra || host.head_under_way || !host.is_counted)
     return false;
@@ -130,12 +139,8 @@ bool ShardState::has_due_host() {
 WakeRead ShardState::begin_waking() {
   WakeRead read;
   if (closed() || sleeping_.empty() || is_waking()) return read;
-  // Few at a time only if nothing else can be leased.
-  const std::size_t at_once =
-      std::clamp<std::size_t>(options_.most_awake / 8, 1, kMostWokenAtOnce);
-  const std::size_t room = options_.most_awake - std::min(options_.most_awake, hosts_.size());
-  if (room < at_once && has_due_host()) return read;
-  while (read.hosts.size() < at_once && !sleeping_.empty()) {
+  if (room_to_wake() < woken_at_once() && has_due_host()) return read;
+  while (read.hosts.size() < woken_at_once() && !sleeping_.empty()) {
     const SleepingHosts::Host next = sleeping_.next();
     waking_.emplace(next.id, next.urls);
     read.hosts.push_back({.id = next.id, .record = std::nullopt});

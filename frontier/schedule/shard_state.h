@@ -281,6 +281,8 @@ class ShardState {
   void end_asleep(HostId id);
   bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
                       const QueueBeginning& queue);
+  std::size_t woken_at_once() const;
+  std::size_t room_to_wake() const;
   bool is_time_to_sleep(HostIndex host);
   void put_to_sleep(HostIndex host);
 

@@ -77,8 +77,11 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
 }
 
 FrontierImpl::~FrontierImpl() {
-  if (queue_counter_) queue_counter_->stop();  // before the shards and the store
-  wake_timer_.reset();                         // first: its thread uses the other members
+  // Before the shards and the store, in the order in which one starts the other.
+  if (restorer_) restorer_->stop();
+  queues_at_restart_.reset();
+  if (queue_counter_) queue_counter_->stop();
+  wake_timer_.reset();  // first: its thread uses the other members
   schedule_->stop();
   // While the other members exist, which after_commit() uses. Without a close() before, an error is
   // lost.
@@ -108,47 +111,39 @@ GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
 
 Result<void> FrontierImpl::restore() {
   const ReaderLock use(using_store_);
-  // Of most hosts the only fact stored is that they answered: these take 8 bytes here.
-  std::vector<std::pair<HostId, HostRecord>> records;
-  std::vector<HostId> answered;
-  auto read = store_->visit_hosts(0, [&](HostId host, HostRecord record) {
-    if (record.is_default()) {
-      answered.push_back(host);
-    } else {
-      records.emplace_back(host, std::move(record));
-    }
-    return true;
-  });
-  if (!read) return read;
   // The queues stay as they are until this function returns.
-  auto view = store_->view_queues();
-  std::vector<HostId> uncounted;
-  // N1: what waits in the queues is leased again, what was leased before included. Both are in
-  // ascending order.
-  auto next = records.begin();
-  auto next_answered = answered.begin();
-  read = store_->visit_queues(
-      0, QueueHeadCache::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
-        while (next != records.end() && next->first < host)
-          ++next;
-        while (next_answered != answered.end() && *next_answered < host)
-          ++next_answered;
-        std::optional<HostRecord> record;
-        if (next != records.end() && next->first == host) {
-          record = next->second;
-        } else if (next_answered != answered.end() && *next_answered == host) {
-          record.emplace().answered = true;
-        }
-        shard_of(host).restore_host(host, record, queue);
-        if (!queue.whole) uncounted.push_back(host);
-        return true;
-      });
+  queues_at_restart_ = store_->view_queues();
+  // N1: what waits in the queues is leased again, what was leased before included.
+  restorer_.emplace(
+      *store_,
+      QueueRestorer::Calls{.restore =
+                               [this](HostId host, const std::optional<HostRecord>& record,
+                                      const QueueBeginning& queue) {
+                                 shard_of(host).restore_host(host, record, queue);
+                               },
+                           .restored_some = [this] { announce_to_all(); },
+                           .finished =
+                               [this](std::vector<HostId> uncounted) {
+                                 for (const auto& shard : shards_)
+                                   shard->end_restore();
+                                 count_queues(std::move(queues_at_restart_), std::move(uncounted));
+                               },
+                           .failed = [this](const Error& error) { commits_->stop_with(error); }});
+  for (const auto& shard : shards_)
+    shard->begin_restore();
+  auto read = options_.testing.deterministic_seed
+                  ? restorer_->run()
+                  : restorer_->start(options_.testing.restore_patience);
   if (!read) return read;
-  count_queues(std::move(view), std::move(uncounted));
   if (read = writer_.read_first_deferred(); !read) return read;
   read = read_waiting_depths(*store_, writer_.counters().deepest, identity_, depths_);
   restored_ = read.has_value();
   return read;
+}
+
+void FrontierImpl::announce_to_all() {
+  for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard)
+    wakes_.announce(shard);
 }
 
 void FrontierImpl::count_queues(std::unique_ptr<Store::QueueView> view, std::vector<HostId> hosts) {
@@ -262,6 +257,7 @@ Result<void> FrontierImpl::on_wake(std::function<void()> callback,
 bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
   // A commit moves URLs between the shards and the deferred ones, so an observation made during a
   // commit is not valid.
+  if (!restorer_->is_done()) return false;
   const std::uint64_t commit = commits_->commit_number();
   if (commit % 2 != 0 || !deferred_do(commits_->counters())) return false;
   const bool idle = std::ranges::all_of(shards_, [](const auto& shard) {
@@ -322,6 +318,8 @@ Result<void> FrontierImpl::close() {
   hurry_.store(true, std::memory_order_relaxed);
   const MutexLock lock(closing_);
   if (std::exchange(closed_, true)) return {};
+  if (restorer_) restorer_->stop();
+  queues_at_restart_.reset();
   if (queue_counter_) queue_counter_->stop();
   Result<void> done = schedule_->close();
   // In this order: the committer and the shards use the store.

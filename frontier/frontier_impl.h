@@ -22,6 +22,7 @@
 #include "frontier/common/wake_notifier.h"
 #include "frontier/pending_ends.h"
 #include "frontier/queue_counter.h"
+#include "frontier/queue_restorer.h"
 #include "frontier/recovery/checkpoint_schedule.h"
 #include "frontier/recovery/checkpointer.h"
 #include "frontier/recovery/directory_lock.h"
@@ -129,6 +130,7 @@ class FrontierImpl final : public Frontier {
     return retry_;
   }
   void count_queues(std::unique_ptr<Store::QueueView> view, std::vector<HostId> hosts);
+  void announce_to_all();
   // Whether a URL of the shard could be leased but max_open_leases is reached.
   bool lacks_lease(std::uint32_t shard) const;
   // Announces to the shard when leases are free again. Also counts ended leases, which may free
@@ -268,6 +270,9 @@ class FrontierImpl final : public Frontier {
   std::optional<CommitQueue> commits_;
   std::optional<CheckpointSchedule> schedule_;
   std::optional<QueueCounter> queue_counter_;
+  // Until all hosts are restored, which its thread changes then.
+  std::unique_ptr<Store::QueueView> queues_at_restart_;
+  std::optional<QueueRestorer> restorer_;
   Mutex waking_;
   // Created by the first on_wake() that needs it.
   std::optional<WakeTimer> wake_timer_ TRAWL_GUARDED_BY(waking_);

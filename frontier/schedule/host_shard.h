@@ -65,6 +65,12 @@ class HostShard {
     locked(&ShardState::restore_host, host, record, queue);
   }
 
+  // From begin_restore() to end_restore() hosts are restored in ascending order, and any other call
+  // may come in between. Those that are not restored yet may have URLs in the store that are not
+  // counted.
+  void begin_restore() { locked(&ShardState::begin_restore); }
+  void end_restore() { locked(&ShardState::end_restore); }
+
   // Leases up to `max` URLs whose hosts are due, and appends them to `out`.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   // Open leases, including those whose end is not durable.

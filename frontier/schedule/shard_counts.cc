@@ -77,7 +77,7 @@ std::optional<HostCounts> ShardState::counts(HostId id) {
   return HostCounts{.host = std::move(info->host),
                     .state = info->state,
                     .queued = static_cast<std::uint64_t>(std::max<std::int64_t>(host.queued, 0)),
-                    .is_exact = host.is_counted,
+                    .is_exact = host.is_counted && is_restored(host.id),
                     .leased = host.leased,
                     .failures = info->failures,
                     .delay = effective_delay(i),

@@ -66,9 +66,11 @@ HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& recor
 // admitted URLs, so that all hosts' shares are equal in the end.
 void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
                               const QueueBeginning& queue) {
-  HostIndex i = hosts_.find(id);
-  if (i == kNoHost && restore_asleep(id, record, queue)) return;
-  if (i == kNoHost) i = add_host(id, record);
+  restored_to_ = std::max(restored_to_, id);
+  if (hosts_.find(id) == kNoHost && restore_asleep(id, record, queue)) return;
+  HostIndex i = awake(id);
+  if (i != kNoHost) return merge_restored(i, queue);
+  i = add_host(id, record);
   hosts_[i].is_counted = queue.whole;
   if (queue.whole) hosts_[i].queued = static_cast<std::int64_t>(queue.urls.size());
   HostQueue& waiting = hosts_[i].queue;
@@ -85,6 +87,18 @@ void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record
   reschedule(i);
 }
 
+// A host that came into memory before its queue was restored: some of its URLs are in the head. The
+// queue is read again.
+void ShardState::merge_restored(HostIndex i, const QueueBeginning& queue) {
+  Host& host = hosts_[i];
+  host.is_counted = queue.whole;
+  if (queue.whole) host.queued += static_cast<std::int64_t>(queue.urls.size());
+  if (host.head_under_way) reads_.note_dropped(i);
+  heads_.drop(i);
+  host.queue.set_rest_all();
+  reschedule(i);
+}
+
 // Forgets a host without URLs and leases whose delay has passed, unless its record is not stored
 // yet: the committer will ask for it, and a later load_host() must find it in the store. It also
 // stays until the ends of its last URLs are durable, since its count would be lost with it.
@@ -94,7 +108,7 @@ void ShardState::forget_if_idle(HostIndex i) {
   assert(host.place == Host::Place::kNowhere);
   const auto saved = is_saved(host);
   if (!saved) error_ = saved.error();
-  if (!saved || !*saved || host.queued != 0 || !host.is_counted) {
+  if (!saved || !*saved || host.queued != 0 || !host.is_counted || !is_restored(host.id)) {
     update_counts(host);
     schedule_.push(last_now_ + kForgetLater, i);
     host.place = Host::Place::kScheduled;

@@ -88,12 +88,18 @@ void ShardState::end_asleep(HostId id) {
   if (urls > 1) change_asleep(id, urls - 1);
 }
 
+// URLs of the host may have been queued before it is restored.
 bool ShardState::restore_asleep(HostId id, const std::optional<HostRecord>& record,
                                 const QueueBeginning& queue) {
-  if (hosts_.size() < options_.most_awake || !queue.whole || queue.urls.empty()) return false;
-  if (record && !record->is_default()) return false;
-  assert(queue.urls.size() <= SleepingHosts::kMostUrls);
-  sleeping_.set(id, queue.urls.size());
+  const std::uint64_t urls = asleep_urls(id);
+  const std::uint64_t all = urls + queue.urls.size();
+  if (!queue.whole || all == 0 || all > SleepingHosts::kMostUrls) return false;
+  if (urls > 0) {
+    change_asleep(id, all);
+    return true;
+  }
+  if (hosts_.size() < options_.most_awake || (record && !record->is_default())) return false;
+  sleeping_.set(id, all);
   return true;
 }
 
@@ -112,6 +118,7 @@ bool ShardState::is_time_to_sleep(HostIndex i) {
   if (host.turns < (host.queue.head_empty() ? kLeastTurns : kMostTurns)) return false;
   if (host.leased > 0 || host.drops > 0 || host.extra || host.head_under_way || !host.is_counted)
     return false;
+  if (!is_restored(host.id)) return false;
   if (host.queued < 1 || host.queued > std::int64_t{SleepingHosts::kMostUrls}) return false;
   if (host.nameless || host.revived || idle_until(i) > last_now_) return false;
   const auto saved = is_saved(host);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -142,6 +143,8 @@ class ShardState {
   std::optional<HostRecord> record_of(HostId host, std::uint64_t change);
   void restore_host(HostId host, const std::optional<HostRecord>& record,
                     const QueueBeginning& queue);
+  void begin_restore() { restored_to_ = 0; }
+  void end_restore() { restored_to_ = std::numeric_limits<HostId>::max(); }
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   bool has_turn();
   std::optional<SteadyTime> next_due() const;
@@ -281,6 +284,9 @@ class ShardState {
   void end_asleep(HostId id);
   bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
                       const QueueBeginning& queue);
+  void merge_restored(HostIndex host, const QueueBeginning& queue);
+  // False: the host may have URLs in the store that the shard was not told of.
+  bool is_restored(HostId id) const noexcept { return id <= restored_to_; }
   std::size_t woken_at_once() const;
   std::size_t room_to_wake() const;
   bool is_time_to_sleep(HostIndex host);
@@ -352,6 +358,7 @@ class ShardState {
   std::optional<Error> error_;  // of the store, if it could not be returned immediately
 
   HostTable hosts_;
+  HostId restored_to_ = std::numeric_limits<HostId>::max();
   SleepingHosts sleeping_;
   // Hosts that sleep while their records are read, with their numbers of URLs.
   std::unordered_map<HostId, std::uint64_t> waking_;

@@ -123,6 +123,11 @@ struct TestingOptions {
   // numbers count from 1, and random choices are drawn from this seed. With the same clocks and
   // hash the same calls then return the same leases in the same order.
   std::optional<std::uint64_t> deterministic_seed = std::nullopt;
+  // Hosts in memory with all that is known of them; others with waiting URLs take some 12 bytes.
+  std::size_t most_hosts_awake = std::size_t{1} << 19;
+  // How long open() waits until the hosts of an existing frontier are known; after that it returns,
+  // and they become known one after the other.
+  std::chrono::milliseconds restore_patience{500};
   // Called on the commit thread before each group of changes is written. An error stops the
   // frontier like a failed write.
   std::function<Result<void>()> before_commit = {};

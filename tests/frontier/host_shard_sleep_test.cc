@@ -105,10 +105,12 @@ TEST_F(HostShardSleep, SettingsOfOneThatSleepsHoldWhenItWakes) {
   HostShard shard(store_, few_awake());
   admit_all(shard, 40, 1);
   for (std::uint64_t host = 0; host < 40; ++host)
-    change(shard, [](HostRecord& record) { record.given_up = true; }, name(host));
+    change(
+        shard, [](HostRecord& record) { record.given_up = true; }, name(host));
   EXPECT_TRUE(lease(shard).empty());
   for (std::uint64_t host = 0; host < 40; ++host)
-    change(shard, [](HostRecord& record) { record.given_up = false; }, name(host));
+    change(
+        shard, [](HostRecord& record) { record.given_up = false; }, name(host));
   EXPECT_EQ(lease(shard).size(), 40u);
 }
 

@@ -17,8 +17,8 @@
 namespace trawl {
 
 // With very many hosts the frontier is in use before all are restored. The queues are read as they
-// were when open() began, on one thread and in the order of hosts. What was queued since reaches the
-// shards by way of the commits, so that each URL is told to a shard by one of the two.
+// were when open() began, on one thread and in the order of hosts. What was queued since reaches
+// the shards by way of the commits, so that each URL is told to a shard by one of the two.
 //
 // A host's stored record may be newer than its queue here. It is right: only a host in memory
 // changes its record, and restore() leaves a host that is in memory its own.
@@ -47,7 +47,8 @@ class QueueRestorer {
   Result<void> run();
   // Ends the thread.
   void stop();
-  // acquire: pairs with the release when all are restored, so that the caller sees the shards' hosts.
+  // acquire: pairs with the release when all are restored, so that the caller sees the shards'
+  // hosts.
   bool is_done() const noexcept { return done_.load(std::memory_order_acquire); }
 
  private:

@@ -56,6 +56,8 @@ void FrontierModelRun::choose_options() {
   options_.limits.max_open_leases = once_in(4) ? 4 : 1'000;
   options_.checkpoints.keep = static_cast<std::uint32_t>(1 + below(2));
   options_.limits.max_url_length = 200;
+  // Other hosts sleep.
+  if (once_in(2)) options_.testing.most_hosts_awake = 1 + below(3);
   options_.store.max_set_aside = once_in(4) ? below(12) : 1'000;
   if (!implementation_.is_durable) {
     options_.store.shards = 1;

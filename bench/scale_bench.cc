@@ -2,12 +2,18 @@
 //
 //   scale_bench fill DIR FIRST OFFERS PAGES [MAX_MEMORY_MIB]
 //   scale_bench open DIR FIRST OFFERS [MAX_MEMORY_MIB]
+//   scale_bench fill-hosts DIR HOSTS [MAX_MEMORY_MIB]
+//   scale_bench open-hosts DIR HOSTS [MAX_MEMORY_MIB]
 //
 // fill: opens the frontier in DIR, which `trawl frontier load --seen` made, offers the URLs FIRST
 // to FIRST + OFFERS - 1 over 100,000 hosts, leases and completes PAGES of them, and kills itself
 // with SIGKILL while other threads go on. open: what opening then takes, that no URL is lost, how
 // fast leases and offers are, and what closing takes. Figures: seconds, resident memory, bytes on
 // the disk.
+//
+// fill-hosts: queues a URL of each of HOSTS hosts in a new frontier in DIR. open-hosts: when the
+// first URL is leased and when all hosts are known after opening, and the memory, also when parts
+// of the hosts are done.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -25,7 +31,8 @@ constexpr std::uint32_t kHosts = 100'000;
 [[noreturn]] void usage() {
   std::fputs(
       "usage: scale_bench fill DIR FIRST OFFERS PAGES [MAX_MEMORY_MIB]\n"
-      "       scale_bench open DIR FIRST OFFERS [MAX_MEMORY_MIB]\n",
+      "       scale_bench open DIR FIRST OFFERS [MAX_MEMORY_MIB]\n"
+      "       scale_bench fill-hosts|open-hosts DIR HOSTS [MAX_MEMORY_MIB]\n",
       stderr);
   std::exit(2);
 }
@@ -170,7 +177,69 @@ void reopen(const Scale& scale, std::uint64_t max_memory) {
   row("closing", "%8.2f s", used.wall);
 }
 
+EmbeddedOptions options_of_hosts(const std::filesystem::path& directory, std::uint64_t hosts,
+                                 std::uint64_t max_memory) {
+  EmbeddedOptions options{.directory = directory};
+  options.politeness.delay = std::chrono::milliseconds(0);
+  options.seen.expected_urls = hosts * 2;
+  options.store.max_memory = max_memory;
+  return options;
+}
+
+void fill_hosts(const std::filesystem::path& directory, std::uint64_t hosts,
+                std::uint64_t max_memory) {
+  auto frontier =
+      value_or_exit(EmbeddedFrontier::open(options_of_hosts(directory, hosts, max_memory)));
+  constexpr std::uint64_t kBatch = 1000;
+  std::vector<std::string> urls(kBatch);
+  const Usage before = Usage::now();
+  for (std::uint64_t host = 0; host < hosts;) {
+    std::vector<UrlRequest> requests;
+    for (std::string& url : urls) {
+      url = "https://www.host" + std::to_string(host++) + ".example.net/index.html";
+      requests.push_back({.url = url});
+    }
+    value_or_exit(frontier->offer(requests));
+  }
+  const Usage used = Usage::now() - before;
+  row("offering", "%8.1f s, %.0f URLs/s", used.wall, static_cast<double>(hosts) / used.wall);
+  tell_state("offered", *frontier, {.directory = directory});
+  value_or_exit(frontier->close());
+}
+
+void open_hosts(const std::filesystem::path& directory, std::uint64_t hosts,
+                std::uint64_t max_memory) {
+  Usage before = Usage::now();
+  auto frontier =
+      value_or_exit(EmbeddedFrontier::open(options_of_hosts(directory, hosts, max_memory)));
+  row("opening", "%8.2f s", (Usage::now() - before).wall);
+  auto leases = value_or_exit(frontier->lease({.max = 1, .wait = std::chrono::seconds(60)}));
+  row("the first lease", "%8.2f s after the start", (Usage::now() - before).wall);
+  while (frontier->stats()->hosts < hosts)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  row("all hosts known", "%8.2f s after the start, CPU %.2f s", (Usage::now() - before).wall,
+      (Usage::now() - before).cpu);
+  tell_state("then", *frontier, {.directory = directory});
+  for (const Lease& lease : leases)
+    value_or_exit(frontier->complete(lease.id, {.status = 200}, {}));
+  for (int part = 1; part <= 3; ++part) {
+    before = Usage::now();
+    complete_all(*frontier, hosts / 4, kThreads);
+    const Usage used = Usage::now() - before;
+    row("leasing and completing a quarter", "%8.0f pages/s, CPU %.2f us each",
+        static_cast<double>(hosts / 4) / used.wall, 4e6 * used.cpu / static_cast<double>(hosts));
+    tell_state("then", *frontier, {.directory = directory});
+  }
+  value_or_exit(frontier->close());
+}
+
 int run(int argc, char** argv) {
+  if (argc == 4 || argc == 5) {
+    const std::string_view mode = argv[1];
+    const std::uint64_t max_memory = (argc > 4 ? number(argv[4]) : 256) << 20;
+    if (mode == "fill-hosts") return fill_hosts(argv[2], number(argv[3]), max_memory), 0;
+    if (mode == "open-hosts") return open_hosts(argv[2], number(argv[3]), max_memory), 0;
+  }
   if (argc < 5) usage();
   const std::string_view mode = argv[1];
   const Scale scale{.directory = argv[2], .first = number(argv[3]), .offers = number(argv[4])};

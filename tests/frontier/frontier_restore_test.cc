@@ -51,7 +51,8 @@ class FrontierRestoreTest : public FrontierFixture {
         requests.push_back({.url = text});
       const auto answers = frontier.offer(requests);
       EXPECT_TRUE(answers);
-      if (answers) fresh += static_cast<std::uint64_t>(std::ranges::count(*answers, Admission::kNew));
+      if (answers)
+        fresh += static_cast<std::uint64_t>(std::ranges::count(*answers, Admission::kNew));
       texts.clear();
       requests.clear();
     };
@@ -64,8 +65,8 @@ class FrontierRestoreTest : public FrontierFixture {
     return fresh;
   }
 
-  // Opens a frontier with URLs of all hosts, and at once offers more, drops and changes hosts, while
-  // two threads lease. Each URL must be leased once, and the counts be right at the end.
+  // Opens a frontier with URLs of all hosts, and at once offers more, drops and changes hosts,
+  // while two threads lease. Each URL must be leased once, and the counts be right at the end.
   void use_at_once(std::size_t most_awake) {
     const EmbeddedOptions options = impatient(most_awake);
     std::uint64_t queued = 0;

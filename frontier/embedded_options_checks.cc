@@ -71,6 +71,7 @@ ShardOptions shard_options(const EmbeddedOptions& options, std::uint32_t index,
   shard.lease_timeout = options.limits.lease_timeout;
   shard.max_expired = options.limits.max_open_leases / shards;
   shard.max_head_bytes = max_head_bytes / shards;
+  shard.shards = shards;
   shard.most_awake = std::max<std::size_t>(options.testing.most_hosts_awake / shards, 1);
   shard.clock = options.testing.clock;
   shard.wall_clock = options.testing.wall_clock;

@@ -59,6 +59,7 @@ class FlatIndex {
     }
     entries_[hole] = Entry();
     --size_;
+    if (entries_.size() > kLeastShrunk && size_ < entries_.size() / 8) resize(entries_.size() / 2);
   }
 
   void replace(std::uint64_t key, std::uint32_t number, std::uint32_t by) {
@@ -69,6 +70,8 @@ class FlatIndex {
   std::size_t bytes() const noexcept { return entries_.capacity() * sizeof(Entry); }
 
  private:
+  static constexpr std::size_t kLeastShrunk = 1024;
+
   struct Entry {
     std::uint32_t hash = 0;
     std::uint32_t number = kNone;
@@ -94,8 +97,9 @@ class FlatIndex {
       i = (i + 1) & mask();
     entries_[i] = entry;
   }
-  void grow() {
-    std::vector<Entry> old(entries_.empty() ? 16 : entries_.size() * 2);
+  void grow() { resize(entries_.empty() ? 16 : entries_.size() * 2); }
+  void resize(std::size_t entries) {
+    std::vector<Entry> old(entries);
     old.swap(entries_);
     for (const Entry& entry : old) {
       if (entry.number != kNone) place(entry);

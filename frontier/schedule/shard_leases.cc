@@ -37,6 +37,7 @@ ShardState::ShardState(const Store& store, ShardOptions options, ShardInbox& inb
     : inbox_(inbox),
       store_(&store),
       options_(std::move(options)),
+      sleeping_(options_.shards),
       leases_(options_.first_lease, hosts_),
       schedule_(HostMoved{&hosts_}),
       group_queues_(options_.domains != nullptr ? options_.domains->delay() : milliseconds(0),

@@ -45,6 +45,7 @@ struct ShardOptions {
 
   std::size_t max_expired = 1'000'000;       // expired leases kept, at least 1,024
   std::uint64_t max_head_bytes = 64u << 20;  // of queued URLs in memory
+  std::uint32_t shards = 1;  // there are as many, chosen by the highest bits of a HostId
   // As many hosts are in memory, with all that is known of them; others with URLs may sleep.
   std::size_t most_awake = std::size_t{1} << 19;
   std::function<SteadyTime()> clock;

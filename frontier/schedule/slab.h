@@ -11,7 +11,7 @@
 namespace trawl {
 
 // Numbers of removed objects are reused, the last one first. An unused object is a default one,
-// without memory of its own.
+// without memory of its own. The memory of all is returned when none is in use.
 template <class T>
 class Slab {
  public:
@@ -28,6 +28,7 @@ class Slab {
     assert(size() > 0);
     (*this)[index] = T();
     free_.push_back(index);
+    if (size() == 0 && chunks_.size() > kKeptChunks) *this = Slab();
   }
 
   T& operator[](std::uint32_t index) noexcept {
@@ -49,6 +50,7 @@ class Slab {
 
  private:
   static constexpr std::uint32_t kChunk = 64;
+  static constexpr std::size_t kKeptChunks = 16;
 
   std::vector<std::unique_ptr<T[]>> chunks_;
   std::vector<std::uint32_t> free_;

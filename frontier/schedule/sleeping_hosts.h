@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -14,12 +15,19 @@ namespace trawl {
 
 // A set of hosts with a small number of URLs each, in 10 to 16 bytes a host.
 // next() goes round: between two times that it returns a host, it has returned every other that was
-// there meanwhile, but for a few when a table changes its size.
+// there meanwhile, but for a few that move from the first slots of a table to its last ones, or
+// when it changes its size.
 //
 // Of many small tables one at a time grows or shrinks, so that no call takes longer than a
 // millisecond with 10^7 hosts. Not thread-safe.
+//
+// The hosts are of one shard of `shards`, which the highest bits of a host's number choose
+// (scale_to()). Each table has a range of them, so that those that next() returns one after the
+// other have their queues in one part of the store, which then is in the cache.
 class SleepingHosts {
  public:
+  explicit SleepingHosts(std::uint64_t shards = 1) : shards_(shards) {}
+
   // A host with more URLs than this cannot sleep.
   static constexpr std::uint64_t kMostUrls = 255;
 
@@ -28,7 +36,7 @@ class SleepingHosts {
   std::size_t bytes() const noexcept;
 
   // The number of the host's URLs, at least 1; 0 if it is not in the set.
-  std::uint64_t urls(HostId host) const { return table_of(host).urls(host); }
+  std::uint64_t urls(HostId host) const { return tables_[number_of(host)].urls(host); }
   // Adds the host, or changes its number of URLs, 1 to kMostUrls.
   void set(HostId host, std::uint64_t urls);
   // Removes the host if it is in the set, and returns the number of its URLs.
@@ -80,14 +88,14 @@ class SleepingHosts {
     std::size_t size_ = 0;
   };
 
-  // By the lowest bits: those of a shard have the highest ones in common.
-  static std::size_t number_of(HostId host) { return host % kTables; }
-  const Table& table_of(HostId host) const { return tables_[number_of(host)]; }
+  // The number times `shards` is evenly distributed.
+  std::size_t number_of(HostId host) const { return scale_to(host * shards_, kTables); }
 
+  std::uint64_t shards_;
   std::array<Table, kTables> tables_;
   std::size_t size_ = 0;
-  std::size_t turn_ = 0;  // the table from which next() takes hosts, and the slot there
-  std::size_t slot_ = 0;
+  std::size_t turn_ = 0;  // the table from which next() takes hosts, those before a slot
+  std::size_t slot_ = std::numeric_limits<std::size_t>::max();
 };
 
 }  // namespace trawl

@@ -75,6 +75,12 @@ class TimeHeap {
     const Entry last = entries_.back();
     entries_.pop_back();
     if (position < entries_.size()) sift(position, last);
+    if (entries_.capacity() > kLeastShrunk && entries_.size() < entries_.capacity() / 8) {
+      std::vector<Entry> smaller;
+      smaller.reserve(entries_.capacity() / 2);
+      smaller.assign(entries_.begin(), entries_.end());
+      entries_.swap(smaller);
+    }
   }
   // As if it were removed and inserted again.
   void move(std::uint32_t position, SteadyTime time) {
@@ -121,6 +127,8 @@ class TimeHeap {
     }
     put(position, entry);
   }
+
+  static constexpr std::size_t kLeastShrunk = 1024;
 
   std::vector<Entry> entries_;
   std::uint64_t next_ticket_ = 0;

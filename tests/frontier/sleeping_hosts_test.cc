@@ -13,13 +13,14 @@ namespace trawl {
 namespace {
 
 // Of one shard of many: the highest bits are the same.
+constexpr std::uint64_t kShards = 16;
 HostId id(std::uint64_t n) {
   return (mix64(n) >> 4) | (std::uint64_t{5} << 60);
 }
 
 TEST(SleepingHostsTest, HoldsWhatAMapHolds) {
   std::mt19937_64 random(1);
-  SleepingHosts hosts;
+  SleepingHosts hosts(kShards);
   std::map<HostId, std::uint64_t> expected;
   for (int step = 0; step < 300'000; ++step) {
     const HostId host = id(random() % 30'000);
@@ -62,7 +63,7 @@ TEST(SleepingHostsTest, HoldsWhatAMapHolds) {
 }
 
 TEST(SleepingHostsTest, NextGoesRoundAlthoughHostsComeAndGo) {
-  SleepingHosts hosts;
+  SleepingHosts hosts(kShards);
   for (std::uint64_t n = 0; n < 20'000; ++n)
     hosts.set(id(n), 2);
   std::set<HostId> had;
@@ -81,7 +82,7 @@ TEST(SleepingHostsTest, NextGoesRoundAlthoughHostsComeAndGo) {
 
 TEST(SleepingHostsTest, TakesLittleMemoryAndGivesItBack) {
   constexpr std::uint64_t kHosts = 1'000'000;
-  SleepingHosts hosts;
+  SleepingHosts hosts(kShards);
   for (std::uint64_t n = 0; n < kHosts; ++n) {
     hosts.set(id(n), 1);
     if (n > 100'000 && n % 10'000 == 0) {

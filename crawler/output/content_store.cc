@@ -100,7 +100,10 @@ Result<KeyedHash> ContentStore::hash() {
     const KeyedHash::Key random = KeyedHash::random().key();
     record = kFormat;
     record.append(random.begin(), random.end());
-    status = database_->Put({}, kFormatKey, record);
+    // Synced: what is written with the key may outlive a power loss.
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    status = database_->Put(options, kFormatKey, record);
   }
   if (!status.ok()) return tl::unexpected(store_error(status, "open"));
   if (record.empty() || record[0] != kFormat) {
@@ -139,6 +142,17 @@ Error ContentStore::store_error(const rocksdb::Status& status, std::string_view 
     return as(ErrorCode::kInUse, "another process has it open: stop that process first");
   }
   return as(ErrorCode::kIo, "check the disk and the system log, then run trawl resume");
+}
+
+Error ContentStore::file_error(const Error& error, std::string_view doing) const {
+  if (error.code == ErrorCode::kCorrupt) return damaged(error.message);
+  const std::string_view advice =
+      error.code == ErrorCode::kNoSpace ? "free some space, then run trawl resume"
+      : error.code == ErrorCode::kUnsupportedVersion
+          ? "use a newer Trawl, or begin the crawl again with trawl crawl --fresh"
+          : "check the disk and the system log, then run trawl resume";
+  return {error.code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing, directory_,
+                                  error.message, advice)};
 }
 
 Error ContentStore::damaged(std::string_view what) const {

@@ -30,6 +30,8 @@ class ContentStore {
   std::uint64_t memory() const;
 
   Error store_error(const rocksdb::Status& status, std::string_view doing) const;
+  // Of a file that lies with the database's.
+  Error file_error(const Error& error, std::string_view doing) const;
   Error damaged(std::string_view what) const;
 
  private:

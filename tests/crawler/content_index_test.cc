@@ -89,6 +89,79 @@ TEST(ContentIndex, KeepsWhatWasCommittedAndForgetsTheRest) {
   }
 }
 
+// A crash may come when the claims are in the database and still in the log.
+TEST(ContentIndex, ClaimsThatWereMovedTwiceCountOnce) {
+  const TemporaryDirectory directory;
+  const auto log = ContentIndex::log_path(directory.path());
+  {
+    const auto index = opened(directory.path());
+    for (int i = 0; i < 100; ++i)
+      ASSERT_TRUE(index->claim(digest_of(i), copy_of(i)));
+    ASSERT_TRUE(index->commit());
+  }
+  std::filesystem::copy(log, directory / "kept");
+  opened(directory.path()).reset();
+  EXPECT_LT(std::filesystem::file_size(log), std::filesystem::file_size(directory / "kept"));
+  std::filesystem::rename(directory / "kept", log);
+  const auto index = opened(directory.path());
+  EXPECT_EQ(index->bodies(), 100u);
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(url_of(index->claim(digest_of(i), copy_of(-1))), copy_of(i).url);
+}
+
+// As those that were written before there was one.
+TEST(ContentIndex, ADirectoryWithoutALogIsRead) {
+  const TemporaryDirectory directory;
+  {
+    const auto index = opened(directory.path());
+    ASSERT_TRUE(index->claim(digest_of(1), copy_of(1)));
+    ASSERT_TRUE(index->commit());
+  }
+  opened(directory.path()).reset();
+  std::filesystem::remove(ContentIndex::log_path(directory.path()));
+  const auto index = opened(directory.path());
+  EXPECT_EQ(**index->find(digest_of(1)), copy_of(1));
+}
+
+TEST(ContentIndex, TheLogStaysSmall) {
+  const TemporaryDirectory directory;
+  const auto index = opened(directory.path());
+  std::uintmax_t largest = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_EQ(url_of(index->claim(digest_of(i), {std::string(i % 2000, 'u'), "date"})), "");
+    if (i % 10 == 9) {
+      ASSERT_TRUE(index->commit());
+    }
+    largest =
+        std::max(largest, std::filesystem::file_size(ContentIndex::log_path(directory.path())));
+  }
+  EXPECT_LT(largest, 4u << 20);
+  for (int i = 0; i < 20'000; ++i)
+    ASSERT_EQ((**index->find(digest_of(i))).url.size(), static_cast<std::size_t>(i % 2000));
+}
+
+TEST(ContentIndex, ADamagedLogIsToldWithWhatToDo) {
+  const TemporaryDirectory directory;
+  {
+    const auto index = opened(directory.path());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(index->claim(digest_of(i), copy_of(i)));
+      ASSERT_TRUE(index->commit());
+    }
+  }
+  {
+    std::fstream file(ContentIndex::log_path(directory.path()),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(60);
+    file << "damage";
+  }
+  const auto index = ContentIndex::open(directory.path(), {});
+  ASSERT_FALSE(index);
+  EXPECT_EQ(index.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(index.error().message, HasSubstr("CLAIMS is damaged at byte"));
+  EXPECT_THAT(index.error().message, HasSubstr("remove that directory"));
+}
+
 TEST(ContentIndex, TextsMayBeAnyBytes) {
   const TemporaryDirectory directory;
   const std::string digests[] = {"",  std::string("\0", 1),    "sha1:\xff\xff", "format",
@@ -178,7 +251,8 @@ TEST(ContentIndex, DamageIsToldWithWhatToDo) {
       ASSERT_TRUE(index->claim(digest_of(i), copy_of(i)));
     ASSERT_TRUE(index->commit());
   }
-  opened(directory.path()).reset();  // what was in its log is in a table now
+  opened(directory.path()).reset();  // what was in CLAIMS is in the database's log now
+  opened(directory.path()).reset();  // and in a table
   std::size_t damaged = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     if (entry.path().extension() != ".sst") continue;

@@ -112,10 +112,10 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
     return report(started.error());
   const StopServer stop_server(status);
   if (!status.url().empty()) spdlog::info("status page: {}", status.url());
-  const auto attend = [&] {
+  const auto attend = [&](std::chrono::milliseconds longest_wait) {
     if (const auto wanted = stop.take(); wanted != StopRequest::kNone)
       interruption.stop(crawl, wanted == StopRequest::kNow);
-    if (const auto signal = signals.wait(kTick)) {
+    if (const auto signal = signals.wait(longest_wait)) {
       progress.finish();
       if (*signal == SIGUSR1) {
         crawl.request_checkpoint();
@@ -132,14 +132,14 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   status.sample();
   crawl.start();
   while (!crawl.ended())
-    attend();
+    attend(kTick);
   // Read before close(): more URLs may fall due while it runs.
   const CrawlEnd end = crawl.why_ended();
   status.crawl_has_ended();
   // close() may write a checkpoint, which takes seconds: signals are handled meanwhile.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
-  while (closing.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    attend();
+  while (closing.wait_for(kTick) != std::future_status::ready)
+    attend(std::chrono::milliseconds(0));
   const auto closed = closing.get();
   progress.finish();
   if (options.verbosity != Verbosity::kQuiet)

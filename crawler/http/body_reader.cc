@@ -15,6 +15,8 @@ namespace {
 // value.
 constexpr std::size_t kFirstRoom = 16 * 1024;
 constexpr std::size_t kMostFirstRoom = 256 * 1024;
+// Once that much came, a buffer grows by this factor at most, up to the announced length.
+constexpr std::size_t kGrowth = 8;
 constexpr std::size_t kPiece = 32 * 1024;  // bytes decoded at a time
 constexpr std::size_t kUsualRatio = 4;     // assumed compression ratio
 
@@ -40,11 +42,13 @@ void BodyReader::begin(const HttpRequest& request, const HttpOptions& options,
   body_ = {.text = &response.body,
            .expected = kFirstRoom,
            .most = bounded_size(request.max_body),
-           .room = 0};
+           .room = 0,
+           .announced = false};
   encoded_ = {.text = &response.encoded_body,
               .expected = kFirstRoom,
               .most = bounded_size(request.max_download),
-              .room = 0};
+              .room = 0,
+              .announced = false};
   decoder_.reset();
   max_body_ = request.max_body;
   max_download_ = request.max_download;
@@ -91,6 +95,7 @@ bool BodyReader::on_head(std::optional<std::uint64_t> content_length) {
   encoded_.expected = length;
   Buffer& as_it_comes = decoded ? encoded_ : body_;
   as_it_comes.most = bounded_size(std::min<std::uint64_t>(*content_length, as_it_comes.most));
+  as_it_comes.announced = true;
   body_.expected = decoded ? std::min(length * kUsualRatio, kMostFirstRoom) : length;
   return true;
 }
@@ -210,9 +215,15 @@ std::string BodyReader::reason_of(FetchError too_large) const {
 // Makes room for `size` bytes in total. Returns false if there is none now, or it failed.
 bool BodyReader::make_room(Buffer& buffer, std::size_t size) {
   if (size <= buffer.room) return true;
-  const std::size_t guess = std::max({size, buffer.expected, 2 * buffer.room});
-  std::size_t room = std::max(size, std::min(guess, buffer.most));
-  if (room > size && !charge(room - buffer.room)) room = size;
+  const auto by = [&](std::size_t factor) {
+    const std::size_t guess = std::max({size, buffer.expected, factor * buffer.room});
+    return std::max(size, std::min(guess, buffer.most));
+  };
+  std::size_t room = by(buffer.announced ? kGrowth : 2);
+  if (room > size && !charge(room - buffer.room)) {
+    room = by(2);
+    if (room > size && !charge(room - buffer.room)) room = size;
+  }
   if (room == size && !charge(room - buffer.room)) {
     check_that_it_can_fit();
     return false;

@@ -58,6 +58,7 @@ class BodyReader {
     std::size_t expected = 0;  // estimate of its size
     std::size_t most = 0;      // upper bound of its size
     std::size_t room = 0;      // its capacity, which is charged
+    bool announced = false;    // `most` is the length that the head announced
   };
 
   Step decode(std::string_view& input);

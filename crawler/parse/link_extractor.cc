@@ -57,6 +57,9 @@ constexpr std::size_t kLongestDropped =
     2048;  // bytes kept of a dropped reference: data: URLs may be long
 constexpr std::size_t kOrdinaryLinks = 10'000;
 constexpr std::size_t kOrdinaryBytes = 4u << 20;
+// Links of earlier pages, whose buffers later ones use: of pages whose links take at most so much.
+constexpr std::size_t kSpareLinks = 512;
+constexpr std::size_t kMostSpareBytes = 1u << 20;
 
 LinkOptions validated(LinkOptions options) {
   options.agent = std::string(robots_token(options.agent));
@@ -103,6 +106,8 @@ struct LinkExtractor::State {
   Result<void> parse(std::string_view reference, const Url* base, Url& out);
   std::optional<Url> parse(std::string_view reference, const Url* base);
   const Url* base_of(const Url& url, const PageLinks& page) const;
+  Link& link_at(std::size_t i, std::vector<Link>& links);
+  void cut(std::vector<Link>& links, std::size_t count, std::size_t memory);
   void shrink(PageLinks& page);
 
   const LinkOptions options;
@@ -118,6 +123,7 @@ struct LinkExtractor::State {
   bool base_is_foreign = false;  // <base> is not an http(s) URL
   std::string utf8;              // the decoded page, if it is not UTF-8
   std::string query;             // a reference with its query in the page's encoding
+  std::vector<Link> spare;       // of earlier pages
   AnchorTextReader texts;
   PageTextReader page_text;
 };
@@ -244,8 +250,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
       if (thread_time() > *deadline) return LinksSkipped::kTooSlow;
     }
     const Reference& reference = found.references[i];
-    if (count == page.links.size()) page.links.emplace_back();
-    Link& link = page.links[count];
+    Link& link = link_at(count, page.links);
     const auto parsed = parse(reference.value, base, link.url);
     if (!parsed) {
       const bool foreign = base_is_foreign || parsed.error().code == ErrorCode::kUnsupportedScheme;
@@ -270,8 +275,28 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     if (memory > options.max_memory) return LinksSkipped::kTooLarge;
     ++count;
   }
-  page.links.resize(count);
+  cut(page.links, count, memory);
   return LinksSkipped::kNo;
+}
+
+// A page's links[i], of an earlier page if there is none.
+Link& LinkExtractor::State::link_at(std::size_t i, std::vector<Link>& links) {
+  if (i < links.size()) return links[i];
+  if (spare.empty()) return links.emplace_back();
+  links.push_back(std::move(spare.back()));
+  spare.pop_back();
+  return links.back();
+}
+
+// Pages differ in their number of links: the buffers of those that one has too many are kept.
+void LinkExtractor::State::cut(std::vector<Link>& links, std::size_t count, std::size_t memory) {
+  if (memory <= kMostSpareBytes) {
+    for (; links.size() > count && spare.size() < kSpareLinks; links.pop_back())
+      spare.push_back(std::move(links.back()));
+  } else {
+    spare.clear();
+  }
+  links.resize(count);
 }
 
 // Frees the memory of an exceptionally large page.

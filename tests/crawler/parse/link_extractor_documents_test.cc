@@ -127,6 +127,35 @@ TEST(LinkExtractor, APageThatIsTooLargeHasNothingOfTheOneBefore) {
   EXPECT_EQ(page.title, "");
 }
 
+// Links take the buffers of earlier pages, and nothing else of them.
+TEST(LinkExtractor, PagesWithMoreAndFewerLinksTakeTurns) {
+  LinkExtractor extractor({.texts = true});
+  const Url url = *Url::parse("http://h/dir/");
+  PageLinks page;
+  for (const int links : {3, 700, 0, 40, 2000, 1, 600, 90}) {
+    std::string html;
+    for (int i = 0; i < links; ++i) {
+      const std::string name = std::to_string(i) + std::string(links == 2000 ? 900 : i % 7, 'x');
+      html += i % 2 == 0 ? "<a href=" + name + ">" + name + "</a>"
+                         : "<area rel=nofollow href=" + name + ">";
+    }
+    extractor.extract_into(html, "", url, page);
+    const PageLinks fresh = LinkExtractor({.texts = true}).extract(html, "", url);
+    ASSERT_EQ(page.links.size(), static_cast<std::size_t>(links));
+    for (std::size_t i = 0; i < page.links.size(); ++i) {
+      const Link &reused = page.links[i], &made = fresh.links[i];
+      ASSERT_EQ(reused.url, made.url);
+      ASSERT_EQ(reused.url.path(), made.url.path());
+      ASSERT_EQ(reused.kind, made.kind);
+      ASSERT_EQ(reused.follow, made.follow);
+      ASSERT_EQ(reused.element, made.element);
+      ASSERT_EQ(reused.attribute, made.attribute);
+      ASSERT_EQ(reused.rel, made.rel);
+      ASSERT_EQ(reused.text, made.text);
+    }
+  }
+}
+
 TEST(LinkExtractor, ExtraordinaryPagesAreForgotten) {
   LinkExtractor extractor;
   PageLinks page;

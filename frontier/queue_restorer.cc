@@ -67,6 +67,7 @@ Result<void> QueueRestorer::restore_all() {
   if (done) done = restore_chunk(chunk);
   if (!done || stopping_.load(std::memory_order_relaxed)) return done;
   calls_.finished(std::move(uncounted_));
+  // release: pairs with is_done().
   done_.store(true, std::memory_order_release);
   calls_.restored_some();
   return done;

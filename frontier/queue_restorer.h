@@ -1,4 +1,4 @@
-// QueueRestorer: tells the shards, after a restart, which hosts have URLs in the store.
+// QueueRestorer: gives the shards, after a restart, the hosts that have URLs in the store.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace trawl {
 
 // With very many hosts the frontier is in use before all are restored. The queues are read as they
 // were when open() began, on one thread and in the order of hosts. What was queued since reaches
-// the shards by way of the commits, so that each URL is told to a shard by one of the two.
+// the shards by way of the commits, so that a shard learns of each URL by one of the two.
 //
 // A host's stored record may be newer than its queue here. It is right: only a host in memory
 // changes its record, and restore() leaves a host that is in memory its own.
@@ -65,7 +65,7 @@ class QueueRestorer {
   Mutex mutex_;
   Condition changed_;
   bool begun_ TRAWL_GUARDED_BY(mutex_) = false;
-  // Once it has ended; taken by start(), or else told to `failed`.
+  // Once it has ended; taken by start(), or else given to `failed`.
   std::optional<Result<void>> ended_ TRAWL_GUARDED_BY(mutex_);
   bool waited_for_ TRAWL_GUARDED_BY(mutex_) = true;
   std::thread thread_;

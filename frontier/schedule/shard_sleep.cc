@@ -1,7 +1,7 @@
 // ShardState: hosts that sleep, since there are more than most_awake.
 //
 // A host may sleep if its next request may start and all else that is known of it is in the store,
-// but for the number of its URLs. So it is like a host that was forgotten, and its URLs are like
+// except the number of its URLs. So it is like a host that was forgotten, and its URLs are like
 // those of a restart: nothing is lost if it sleeps, and nothing changes for it but the order of
 // turns. Its number of URLs goes on to be counted while it sleeps.
 //

@@ -286,7 +286,7 @@ class ShardState {
   bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
                       const QueueBeginning& queue);
   void merge_restored(HostIndex host, const QueueBeginning& queue);
-  // False: the host may have URLs in the store that the shard was not told of.
+  // False: the host may have URLs in the store that the shard does not know of.
   bool is_restored(HostId id) const noexcept { return id <= restored_to_; }
   std::size_t woken_at_once() const;
   std::size_t room_to_wake() const;

@@ -15,7 +15,7 @@ namespace trawl {
 
 // A set of hosts with a small number of URLs each, in 10 to 16 bytes a host.
 // next() goes round: between two times that it returns a host, it has returned every other that was
-// there meanwhile, but for a few that move from the first slots of a table to its last ones, or
+// there meanwhile, except a few that move from the first slots of a table to its last ones, or
 // when it changes its size.
 //
 // Of many small tables one at a time grows or shrinks, so that no call takes longer than a

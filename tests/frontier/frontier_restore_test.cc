@@ -146,7 +146,7 @@ TEST_F(FrontierRestoreTest, AllHostsAreKnownInTheEnd) {
     std::this_thread::sleep_for(milliseconds(2));
   EXPECT_TRUE(known());
   EXPECT_EQ(frontier->stats()->queued, 3 * kHosts - 1);
-  // Known, but for the one that is leased from.
+  // All except the one that is leased from.
   EXPECT_GE(frontier->stats()->hosts_waiting, kHosts - 1);
 }
 

@@ -25,7 +25,11 @@ std::string url_of(std::uint64_t host, std::uint64_t n) {
 
 class FrontierRestoreTest : public FrontierFixture {
  protected:
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  static constexpr std::uint64_t kHosts = 6'000;
+#else
   static constexpr std::uint64_t kHosts = 20'000;
+#endif
 
   // open() does not wait for the hosts.
   EmbeddedOptions impatient(std::size_t most_awake) const {

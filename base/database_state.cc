@@ -93,10 +93,10 @@ bool is_database_file(std::string_view name) {
          is_numbered(name, "OPTIONS-", "") || is_numbered(name, "OPTIONS-", ".dbtmp");
 }
 
-// Removes all files except the mark, which stays until there is a database.
+// Removes RocksDB's files, but not the mark, which stays until there is a database.
 Result<void> remove_remains(const std::vector<fs::path>& files) {
   for (const auto& path : files) {
-    if (path.filename() == kMark) continue;
+    if (path.filename() == kMark || !is_database_file(path.filename().string())) continue;
     std::error_code error;
     fs::remove(path, error);
     if (auto removed = done(error, "remove", path); !removed) return removed;
@@ -141,6 +141,14 @@ std::string_view database_advice(ErrorCode code) {
 
 bool holds_any_database(const fs::path& directory) {
   return is_entry(directory / kHead) || is_entry(directory / kMark);
+}
+
+bool holds_database_files(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (is_database_file(it->path().filename().string())) return true;
+  }
+  return false;
 }
 
 bool holds_database(const fs::path& directory) {

@@ -28,6 +28,9 @@ bool holds_database(const std::filesystem::path& directory);
 // True if there is any part of a database, complete or not.
 bool holds_any_database(const std::filesystem::path& directory);
 
+// True if there is any file with a name of RocksDB's, or the mark.
+bool holds_database_files(const std::filesystem::path& directory);
+
 // Creates the directory if it is missing, removes the files of an interrupted creation, and marks a
 // new database, durably. A mark next to tables must be wrong, since creation writes none: it is
 // removed. Errors: those of the file system, with advice.

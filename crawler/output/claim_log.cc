@@ -5,10 +5,13 @@
 #include "crawler/output/claim_log.h"
 
 #include <cerrno>
+#include <cstring>
 #include <random>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -20,7 +23,8 @@ namespace {
 
 constexpr std::string_view kMagic = "TRAWLCLM";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeader = 40;
+constexpr std::size_t kKeyOffset = 24;
+constexpr std::size_t kHeader = kKeyOffset + sizeof(KeyedHash::Key) + sizeof(std::uint64_t);
 constexpr std::size_t kCheckedHeader = kHeader - sizeof(std::uint64_t);
 constexpr std::size_t kFrameHead = 16;
 constexpr std::size_t kMaxFile = std::size_t{1} << 30;
@@ -29,8 +33,8 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t seed = 0) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-std::uint64_t checksum_of(const KeyedHash::Key& key) {
-  return checksum({reinterpret_cast<const char*>(key.data()), key.size()});
+bool is_zeros(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
 std::string frame_head(std::string_view claims, std::uint64_t seed) {
@@ -63,19 +67,43 @@ bool has_frame_after(std::string_view bytes, std::uint64_t offset, std::uint64_t
 
 }  // namespace
 
-Result<ClaimLog> ClaimLog::open(const std::filesystem::path& file, const KeyedHash::Key& key,
-                                bool sync, const Take& take) {
+bool ClaimLog::is_one(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::symlink_status(file, error).type() != std::filesystem::file_type::regular)
+    return false;
+  const auto bytes = read_file(file.string(), kMaxFile);
+  return bytes && (bytes->empty() || bytes->starts_with(kMagic));
+}
+
+Result<ClaimLog> ClaimLog::open(const std::filesystem::path& file) {
   std::string path = file.string();
   FileDescriptor fd(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (fd.get() < 0) return tl::unexpected(system_error(errno, "cannot open " + path));
-  const auto bytes = read_file(path, kMaxFile);
-  if (!bytes) return tl::unexpected(bytes.error());
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return error(ErrorCode::kInUse, path + " is locked");
+    return tl::unexpected(system_error(errno, "cannot lock " + path));
+  }
+  std::string header(kHeader, '\0');
+  const ssize_t size = ::pread(fd.get(), header.data(), header.size(), 0);
+  if (size < 0) return tl::unexpected(system_error(errno, "cannot read " + path));
   ClaimLog log(std::move(fd), std::move(path));
-  // A header is written at once: less is what a crash left of it.
-  auto opened = bytes->size() < kHeader ? log.begin(key, sync) : log.replay(*bytes, key, take);
-  if (!opened) return tl::unexpected(opened.error());
+  // A header is written at once: less is what a crash left of it, or zeros.
+  if (static_cast<std::size_t>(size) < kHeader || is_zeros(header)) return log;
+  if (auto read = log.read_header(header); !read) return tl::unexpected(read.error());
   return log;
+}
+
+Result<void> ClaimLog::replay(const KeyedHash::Key& key, bool sync, const Take& take) {
+  const OneAtATime::Use use(using_);
+  const auto bytes = read_file(path_, kMaxFile);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (!key_) {
+    if (bytes->size() >= kHeader && !is_zeros(*bytes)) return tl::unexpected(damaged(0));
+    return begin(key, sync);
+  }
+  if (*key_ != key) return error(ErrorCode::kCorrupt, path_ + " belongs to another database");
+  return replay(*bytes, take);
 }
 
 Result<void> ClaimLog::begin(const KeyedHash::Key& key, bool sync) {
@@ -86,31 +114,38 @@ Result<void> ClaimLog::begin(const KeyedHash::Key& key, bool sync) {
   put_fixed(header, kVersion);
   put_fixed(header, std::uint32_t{0});
   put_fixed(header, salt_);
-  put_fixed(header, checksum_of(key));
+  header.append(reinterpret_cast<const char*>(key.data()), key.size());
   put_fixed(header, checksum(header));
   if (auto written = write_all(fd_.get(), header, path_); !written) return written;
   size_ = header.size();
+  key_ = key;
   if (!sync) return {};
   if (::fdatasync(fd_.get()) != 0)
     return tl::unexpected(system_error(errno, "cannot sync " + path_));
   return sync_directory(std::filesystem::path(path_).parent_path().string());
 }
 
-Result<void> ClaimLog::replay(std::string_view bytes, const KeyedHash::Key& key, const Take& take) {
-  Decoder header(bytes.substr(kMagic.size(), kHeader - kMagic.size()));
+Result<void> ClaimLog::read_header(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic)) return tl::unexpected(damaged(0));
+  Decoder header(bytes.substr(kMagic.size()));
   const auto version = header.fixed<std::uint32_t>();
   header.fixed<std::uint32_t>();
-  salt_ = header.fixed<std::uint64_t>();
-  const auto written_with = header.fixed<std::uint64_t>();
-  if (!bytes.starts_with(kMagic)) return tl::unexpected(damaged(0));
   if (version != kVersion)
     return error(
         ErrorCode::kUnsupportedVersion,
         fmt::format("{} has version {}, this Trawl reads version {}", path_, version, kVersion));
-  if (header.fixed<std::uint64_t>() != checksum(bytes.substr(0, kCheckedHeader)))
+  salt_ = header.fixed<std::uint64_t>();
+  KeyedHash::Key key;
+  const std::string_view in_file = bytes.substr(kKeyOffset, key.size());
+  std::memcpy(key.data(), in_file.data(), key.size());
+  Decoder end(bytes.substr(kCheckedHeader));
+  if (end.fixed<std::uint64_t>() != checksum(bytes.substr(0, kCheckedHeader)))
     return tl::unexpected(damaged(0));
-  if (written_with != checksum_of(key))
-    return error(ErrorCode::kCorrupt, path_ + " belongs to another database");
+  key_ = key;
+  return {};
+}
+
+Result<void> ClaimLog::replay(std::string_view bytes, const Take& take) {
   size_ = kHeader;
   while (size_ < bytes.size()) {
     const std::string_view claims = claims_of_frame(bytes.substr(size_), salt_ ^ size_);

@@ -1,7 +1,8 @@
 // Claims are appended to a log and held in memory. By the thousand they move to the database, in
-// one batch in the order of their keys: that takes a fraction of the time of a write a page, and a
-// crawl of a few thousand pages writes nothing to the database. Claims that are in both, after a
-// crash between the two steps of a move, are the same in both.
+// one batch in the order of their keys: that takes a fraction of the time of a write a page. The
+// first move makes the database, which costs as much as a hundred pages: a crawl of a few thousand
+// has none. Claims that are in both, after a crash between the two steps of a move, are the same in
+// both.
 #include "crawler/output/content_index.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "base/one_thread.h"
 #include "crawler/output/claim_log.h"
 #include "crawler/output/content_store.h"
+#include "crawler/output/durable_directory.h"
 
 namespace trawl {
 
@@ -96,16 +98,16 @@ Result<GrowingBloomFilter> make_filter(std::uint64_t bodies, const KeyedHash& ha
 }  // namespace
 
 struct ContentIndex::State {
-  State(std::unique_ptr<ContentStore> opened, ClaimLog claims, GrowingBloomFilter made, bool synced)
-      : store(std::move(opened)),
-        log(std::move(claims)),
-        filter(std::move(made)),
+  State(std::unique_ptr<ContentStore> made, ClaimLog opened, GrowingBloomFilter empty, bool synced)
+      : store(std::move(made)),
+        log(std::move(opened)),
+        filter(std::move(empty)),
         hash(filter.hash()) {
     writes.sync = synced;
     writes.memtable_insert_hint_per_batch = true;
   }
 
-  std::unique_ptr<ContentStore> store;
+  const std::unique_ptr<ContentStore> store;
   ClaimLog log;
   GrowingBloomFilter filter;
   const KeyedHash hash;  // of the digests; the store holds only fingerprints
@@ -118,6 +120,8 @@ struct ContentIndex::State {
   std::vector<ClaimLog::Claim> claims;
   mutable Mutex mutex;
   std::unordered_map<Fingerprint, std::string, HashOfFingerprint> claimed TRAWL_GUARDED_BY(mutex);
+  // Whether the store is open. Until then all claims are in `claimed`.
+  bool stored TRAWL_GUARDED_BY(mutex) = false;
   std::atomic<std::uint64_t> claimed_bytes{0};
 
   Result<std::optional<FirstCopy>> decoded(std::string_view record) const {
@@ -133,6 +137,7 @@ struct ContentIndex::State {
       const MutexLock lock(mutex);
       if (const auto found = claimed.find(digest); found != claimed.end())
         return decoded(found->second);
+      if (!stored) return std::nullopt;
     }
     rocksdb::PinnableSlice record;
     auto& database = store->database();
@@ -147,6 +152,10 @@ struct ContentIndex::State {
     failure = std::move(error);
     return tl::unexpected(*failure);
   }
+  // Holds a claim in memory.
+  void keep(Fingerprint digest, std::string&& record);
+  // Takes what is in the directory.
+  Result<void> restore();
   // Moves the claims in the log to the database.
   Result<void> move_claims();
   // Enters the digests of the store in the filter.
@@ -169,7 +178,22 @@ Result<void> store_claims(const ContentStore& store, std::vector<ClaimLog::Claim
   return {};
 }
 
+void ContentIndex::State::keep(Fingerprint digest, std::string&& record) {
+  claimed_bytes.fetch_add(record.size() + kClaimOverhead, std::memory_order_relaxed);
+  std::string_view kept;
+  {
+    const MutexLock lock(mutex);
+    kept = claimed.emplace(digest, std::move(record)).first->second;
+  }
+  claims.push_back({digest, kept});
+  filter.insert(digest);
+  bodies.fetch_add(1, std::memory_order_relaxed);
+}
+
 Result<void> ContentIndex::State::move_claims() {
+  if (!store->is_open()) {
+    if (auto made = store->open(hash.key()); !made) return tl::unexpected(made.error());
+  }
   if (auto stored = store_claims(*store, claims, writes); !stored) return stored;
   if (auto cleared = log.clear(); !cleared)
     return tl::unexpected(store->file_error(cleared.error(), "write"));
@@ -178,6 +202,7 @@ Result<void> ContentIndex::State::move_claims() {
   decltype(claimed) moved;  // freed after the lock
   const MutexLock lock(mutex);
   claimed.swap(moved);
+  stored = true;
   return {};
 }
 
@@ -207,48 +232,47 @@ Result<void> ContentIndex::State::recount() {
   return {};
 }
 
-namespace {
-
-// Opens the log, and moves to the database what the last process left in it.
-Result<ClaimLog> open_log(const ContentStore& store, const std::filesystem::path& directory,
-                          const KeyedHash::Key& key, bool sync) {
-  rocksdb::WriteBatch left;
-  rocksdb::Status put;
-  auto log = ClaimLog::open(ContentIndex::log_path(directory), key, sync,
-                            [&](const ClaimLog::Claim& claim) {
-                              if (put.ok())
-                                put = left.Put(slice(key_of(claim.body)), slice(claim.record));
-                            });
-  if (!log) return tl::unexpected(store.file_error(log.error(), "open"));
-  if (left.Count() == 0) return log;
-  rocksdb::WriteOptions options;
-  options.sync = sync;
-  if (put.ok()) put = store.database().Write(options, &left);
-  if (!put.ok()) return tl::unexpected(store.store_error(put, "write"));
-  if (auto cleared = log->clear(); !cleared)
-    return tl::unexpected(store.file_error(cleared.error(), "write"));
-  return log;
+// With a database, the claims of the last process move there at once: those that are in it already
+// are then counted once.
+Result<void> ContentIndex::State::restore() {
+  auto replayed = log.replay(hash.key(), writes.sync, [this](const ClaimLog::Claim& claim) {
+    keep(claim.body, std::string(claim.record));
+  });
+  if (!replayed) return tl::unexpected(store->file_error(replayed.error(), "open"));
+  if (!store->is_open()) return {};
+  if (!claims.empty()) {
+    if (auto moved = move_claims(); !moved) return moved;
+  }
+  {
+    const MutexLock lock(mutex);
+    stored = true;
+  }
+  return recount();
 }
-
-}  // namespace
 
 ContentIndex::ContentIndex(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ContentIndex::~ContentIndex() = default;
 
 Result<std::unique_ptr<ContentIndex>> ContentIndex::open(const std::filesystem::path& directory,
                                                          const Options& options) {
-  auto store = ContentStore::open(directory);
-  if (!store) return tl::unexpected(store.error());
-  const auto hash = (*store)->hash();
-  if (!hash) return tl::unexpected(hash.error());
-  auto log = open_log(**store, directory, hash->key(), options.sync);
-  if (!log) return tl::unexpected(log.error());
-  auto filter =
-      make_filter(std::max(options.expected_bodies, (*store)->estimated_records()), *hash);
+  if (auto made = make_durable_directory(directory); !made) return tl::unexpected(made.error());
+  auto store = std::make_unique<ContentStore>(directory);
+  // Locks the directory, before the database could.
+  auto log = ClaimLog::open(log_path(directory));
+  if (!log) return tl::unexpected(store->file_error(log.error(), "open"));
+  KeyedHash::Key key = log->key() ? *log->key() : KeyedHash::random().key();
+  std::uint64_t expected = options.expected_bodies;
+  if (store->exists()) {
+    const auto opened = store->open(key);
+    if (!opened) return tl::unexpected(opened.error());
+    key = *opened;
+    expected = std::max(expected, store->estimated_records());
+  }
+  auto filter = make_filter(expected, KeyedHash::from_key(key));
   if (!filter) return tl::unexpected(filter.error());
   auto state =
-      std::make_unique<State>(std::move(*store), std::move(*log), std::move(*filter), options.sync);
-  if (auto counted = state->recount(); !counted) return tl::unexpected(counted.error());
+      std::make_unique<State>(std::move(store), *std::move(log), *std::move(filter), options.sync);
+  if (auto restored = state->restore(); !restored) return tl::unexpected(restored.error());
   return std::unique_ptr<ContentIndex>(new ContentIndex(std::move(state)));
 }
 
@@ -263,17 +287,8 @@ Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
   if (state.failure) return tl::unexpected(*state.failure);
   const Fingerprint fingerprint = state.hash(digest);
   if (auto known = state.read(fingerprint); !known || *known) return known;
-  std::string record = encode(copy);
-  state.claimed_bytes.fetch_add(record.size() + kClaimOverhead, std::memory_order_relaxed);
-  std::string_view kept;
-  {
-    const MutexLock lock(state.mutex);
-    kept = state.claimed.emplace(fingerprint, std::move(record)).first->second;
-  }
-  state.claims.push_back({fingerprint, kept});
+  state.keep(fingerprint, encode(copy));
   state.log.add(state.claims.back());
-  state.filter.insert(fingerprint);
-  state.bodies.fetch_add(1, std::memory_order_relaxed);
   return std::nullopt;
 }
 

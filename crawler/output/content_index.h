@@ -19,9 +19,10 @@ struct FirstCopy {
   friend bool operator==(const FirstCopy&, const FirstCopy&) = default;
 };
 
-// Maps digests to first copies, exactly: a small database, and in front of it a log of the newest
-// claims, and a filter, so that new bodies cost no read. Only find() is thread-safe, also during
-// claim() and commit(). Memory: 16 MiB and about two bytes a body, bounded.
+// Maps digests to first copies, exactly: a log of the newest claims, a small database once they
+// were thousands, and in front a filter, so that new bodies cost no read. Only find() is
+// thread-safe, also during claim() and commit(). Memory: 16 MiB and about two bytes a body,
+// bounded.
 class ContentIndex {
  public:
   struct Options {
@@ -32,7 +33,7 @@ class ContentIndex {
   // kUnsupportedVersion.
   static Result<std::unique_ptr<ContentIndex>> open(const std::filesystem::path& directory,
                                                     const Options& options);
-  // The log in the directory; the other files are the database's.
+  // The log in the directory; the other files, if there are any, are the database's.
   static std::filesystem::path log_path(const std::filesystem::path& directory);
   ContentIndex(const ContentIndex&) = delete;
   ContentIndex& operator=(const ContentIndex&) = delete;

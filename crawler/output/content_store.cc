@@ -9,7 +9,6 @@
 #include <rocksdb/table.h>
 
 #include "base/database_state.h"
-#include "crawler/output/durable_directory.h"
 
 namespace trawl {
 
@@ -68,38 +67,41 @@ rocksdb::Options options_with(const std::shared_ptr<rocksdb::Cache>& cache,
 }  // namespace
 
 ContentStore::ContentStore(const std::filesystem::path& directory)
-    : directory_(directory.string()),
+    : directory_(directory),
       cache_(rocksdb::NewLRUCache(kBlockCache, 1, false, 0.5)),
       write_buffers_(std::make_shared<rocksdb::WriteBufferManager>(kWriteBuffers)) {}
 
-Result<std::unique_ptr<ContentStore>> ContentStore::open(const std::filesystem::path& directory) {
-  if (auto made = make_durable_directory(directory); !made) return tl::unexpected(made.error());
-  std::unique_ptr<ContentStore> store(new ContentStore(directory));
-  const auto prepared = prepare_database(directory);
+bool ContentStore::exists() const {
+  return holds_database_files(directory_);
+}
+
+Result<KeyedHash::Key> ContentStore::open(const KeyedHash::Key& key_if_new) {
+  const auto prepared = prepare_database(directory_);
   if (!prepared) return tl::unexpected(prepared.error());
   if (*prepared == DatabaseState::kHeadless)
-    return tl::unexpected(store->damaged("its file CURRENT is missing"));
-  auto options = options_with(store->cache_, store->write_buffers_);
+    return tl::unexpected(damaged("its file CURRENT is missing"));
+  auto options = options_with(cache_, write_buffers_);
   // RocksDB starts the threads even if there are no files to open.
   if (*prepared == DatabaseState::kNew) options.max_file_opening_threads = 1;
   rocksdb::DB* opened = nullptr;
-  const auto status = rocksdb::DB::Open(options, store->directory_, &opened);
-  if (!status.ok()) return tl::unexpected(store->store_error(status, "open"));
-  store->database_.reset(opened);
-  if (*prepared == DatabaseState::kNew) {
-    if (auto finished = finish_database(directory); !finished)
+  const auto status = rocksdb::DB::Open(options, directory_.string(), &opened);
+  if (!status.ok()) return tl::unexpected(store_error(status, "open"));
+  database_.reset(opened);
+  auto key = key_or(key_if_new);
+  if (key && *prepared == DatabaseState::kNew) {
+    if (auto finished = finish_database(directory_); !finished)
       return tl::unexpected(finished.error());
   }
-  return store;
+  return key;
 }
 
-Result<KeyedHash> ContentStore::hash() {
+// The key in the format record; without a record, the database gets one.
+Result<KeyedHash::Key> ContentStore::key_or(const KeyedHash::Key& key_if_new) {
   std::string record;
   auto status = database_->Get({}, kFormatKey, &record);
   if (status.IsNotFound()) {
-    const KeyedHash::Key random = KeyedHash::random().key();
     record = kFormat;
-    record.append(random.begin(), random.end());
+    record.append(key_if_new.begin(), key_if_new.end());
     // Synced: what is written with the key may outlive a power loss.
     rocksdb::WriteOptions options;
     options.sync = true;
@@ -111,13 +113,13 @@ Result<KeyedHash> ContentStore::hash() {
         ErrorCode::kUnsupportedVersion,
         fmt::format("the index of bodies in {} was written by a newer version of Trawl: use that "
                     "version, or begin the crawl again with trawl crawl --fresh",
-                    directory_));
+                    directory_.string()));
   }
   KeyedHash::Key key;
   if (record.size() != 1 + key.size())
     return tl::unexpected(damaged("its format record has no hash key"));
   std::copy(record.begin() + 1, record.end(), key.begin());
-  return KeyedHash::from_key(key);
+  return key;
 }
 
 std::uint64_t ContentStore::estimated_records() const {
@@ -134,8 +136,8 @@ Error ContentStore::store_error(const rocksdb::Status& status, std::string_view 
   const std::string text = status.ToString();
   if (status.IsCorruption()) return damaged(text);
   const auto as = [&](ErrorCode code, std::string_view advice) {
-    return Error{code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing, directory_,
-                                   text, advice)};
+    return Error{code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing,
+                                   directory_.string(), text, advice)};
   };
   if (status.IsNoSpace()) return as(ErrorCode::kNoSpace, "free some space, then run trawl resume");
   if (text.find("lock ") != std::string::npos) {
@@ -150,9 +152,11 @@ Error ContentStore::file_error(const Error& error, std::string_view doing) const
       error.code == ErrorCode::kNoSpace ? "free some space, then run trawl resume"
       : error.code == ErrorCode::kUnsupportedVersion
           ? "use a newer Trawl, or begin the crawl again with trawl crawl --fresh"
+      : error.code == ErrorCode::kInUse
+          ? "another process has it open: stop that process first"
           : "check the disk and the system log, then run trawl resume";
-  return {error.code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing, directory_,
-                                  error.message, advice)};
+  return {error.code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing,
+                                  directory_.string(), error.message, advice)};
 }
 
 Error ContentStore::damaged(std::string_view what) const {
@@ -160,7 +164,7 @@ Error ContentStore::damaged(std::string_view what) const {
       ErrorCode::kCorrupt,
       fmt::format("the index of bodies in {} is damaged: {}; remove that directory and run trawl "
                   "resume, which then lists the next copy of each body as new",
-                  directory_, what)};
+                  directory_.string(), what)};
 }
 
 }  // namespace trawl

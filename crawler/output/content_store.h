@@ -16,28 +16,34 @@
 
 namespace trawl {
 
-// Thread-safe.
+// Thread-safe once it is open.
 class ContentStore {
  public:
-  // Creates it if missing. Errors: kInUse, kCorrupt, kNoSpace, kIo.
-  static Result<std::unique_ptr<ContentStore>> open(const std::filesystem::path& directory);
+  // Closed.
+  explicit ContentStore(const std::filesystem::path& directory);
 
+  // Whether there is a database, or what is left of one.
+  bool exists() const;
+  // Opens the database, or creates it with this key of the hash that makes its keys; the directory
+  // is there. Returns the key that it has. Errors: kInUse, kUnsupportedVersion, kCorrupt, kNoSpace,
+  // kIo.
+  Result<KeyedHash::Key> open(const KeyedHash::Key& key_if_new);
+  bool is_open() const noexcept { return database_ != nullptr; }
+
+  // These need an open database.
   rocksdb::DB& database() const noexcept { return *database_; }
-  // The hash of its keys, from the format record. A new store gets a record with a random key.
-  // Errors: kUnsupportedVersion, kCorrupt, kNoSpace, kIo.
-  Result<KeyedHash> hash();
   std::uint64_t estimated_records() const;
-  std::uint64_t memory() const;
 
+  std::uint64_t memory() const;
   Error store_error(const rocksdb::Status& status, std::string_view doing) const;
   // Of a file that lies with the database's.
   Error file_error(const Error& error, std::string_view doing) const;
   Error damaged(std::string_view what) const;
 
  private:
-  ContentStore(const std::filesystem::path& directory);
+  Result<KeyedHash::Key> key_or(const KeyedHash::Key& key_if_new);
 
-  std::string directory_;
+  std::filesystem::path directory_;
   std::shared_ptr<rocksdb::Cache> cache_;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers_;
   std::unique_ptr<rocksdb::DB> database_;

@@ -27,6 +27,7 @@
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/decide/seed_redirects.h"
+#include "crawler/output/claim_log.h"
 #include "crawler/output/content_index.h"
 #include "crawler/output/output.h"
 #include "crawler/state/crawl_totals.h"
@@ -217,8 +218,8 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
     if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
   }
   const fs::path content = state_ / "content";
-  if (holds_any_database(content)) {
-    const fs::path log = ContentIndex::log_path(content);
+  const fs::path log = ContentIndex::log_path(content);
+  if (holds_any_database(content) || ClaimLog::is_one(log)) {
     std::error_code error;
     fs::remove(log, error);
     if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + log.string()));

@@ -27,11 +27,15 @@ struct Opened {
   Claims claims;
 };
 
-Opened opened(const std::filesystem::path& file, const KeyedHash::Key& key = kKey) {
+Opened replayed(const std::filesystem::path& file, const KeyedHash::Key& key = kKey) {
   Claims claims;
-  auto log = ClaimLog::open(file, key, false, [&](const ClaimLog::Claim& claim) {
-    claims.emplace_back(claim.body, std::string(claim.record));
-  });
+  auto log = ClaimLog::open(file);
+  if (log) {
+    const auto done = log->replay(key, false, [&](const ClaimLog::Claim& claim) {
+      claims.emplace_back(claim.body, std::string(claim.record));
+    });
+    if (!done) log = tl::unexpected(done.error());
+  }
   return {std::move(log), std::move(claims)};
 }
 
@@ -53,7 +57,7 @@ Claims some_claims(std::uint64_t n) {
 // A log with a commit for each claim. The sizes of the file after each of them, the empty log
 // first.
 std::vector<std::size_t> write_log(const std::filesystem::path& file, const Claims& claims) {
-  auto log = opened(file).log;
+  auto log = replayed(file).log;
   EXPECT_TRUE(log);
   std::vector<std::size_t> sizes = {std::filesystem::file_size(file)};
   for (const auto& [body, record] : claims) {
@@ -70,7 +74,7 @@ TEST(ClaimLog, ReplaysWhatWasCommitted) {
   const Claims claims = some_claims(5);
   for (const bool sync : {false, true}) {
     {
-      auto log = opened(file).log;
+      auto log = replayed(file).log;
       ASSERT_TRUE(log);
       EXPECT_FALSE(log->has_uncommitted());
       for (const auto& [body, record] : claims)
@@ -79,11 +83,13 @@ TEST(ClaimLog, ReplaysWhatWasCommitted) {
       ASSERT_TRUE(log->commit(sync));
       log->add({{7, 7}, "not committed"});
     }
-    auto again = opened(file);
-    ASSERT_TRUE(again.log);
-    EXPECT_EQ(again.claims, claims);
-    ASSERT_TRUE(again.log->clear());
-    EXPECT_TRUE(opened(file).claims.empty());
+    {
+      auto again = replayed(file);
+      ASSERT_TRUE(again.log);
+      EXPECT_EQ(again.claims, claims);
+      ASSERT_TRUE(again.log->clear());
+    }
+    EXPECT_TRUE(replayed(file).claims.empty());
   }
 }
 
@@ -92,12 +98,12 @@ TEST(ClaimLog, GoesOnAfterWhatItReplayed) {
   const auto file = directory / "CLAIMS";
   const Claims claims = some_claims(4);
   for (const auto& [body, record] : claims) {
-    auto log = opened(file).log;
+    auto log = replayed(file).log;
     ASSERT_TRUE(log);
     log->add({body, record});
     ASSERT_TRUE(log->commit(false));
   }
-  EXPECT_EQ(opened(file).claims, claims);
+  EXPECT_EQ(replayed(file).claims, claims);
 }
 
 // Wherever the file ends, the commits before are whole, and the next ones are appended to them.
@@ -114,14 +120,14 @@ TEST(ClaimLog, ATornTailIsRemoved) {
       ++commits;
     Claims expected(claims.begin(), claims.begin() + static_cast<std::ptrdiff_t>(commits));
     {
-      auto torn = opened(file);
+      auto torn = replayed(file);
       ASSERT_TRUE(torn.log) << size << ": " << torn.log.error().message;
       ASSERT_EQ(torn.claims, expected) << size;
       torn.log->add({{9, 9}, "later"});
       ASSERT_TRUE(torn.log->commit(false));
     }
     expected.push_back({{9, 9}, "later"});
-    ASSERT_EQ(opened(file).claims, expected) << size;
+    ASSERT_EQ(replayed(file).claims, expected) << size;
   }
 }
 
@@ -132,7 +138,7 @@ TEST(ClaimLog, ATailOfZerosIsRemoved) {
   const Claims claims = some_claims(3);
   write_log(file, claims);
   write(file, read(file) + std::string(10'000, '\0'));
-  EXPECT_EQ(opened(file).claims, claims);
+  EXPECT_EQ(replayed(file).claims, claims);
 }
 
 // Any byte before the last commit.
@@ -146,7 +152,7 @@ TEST(ClaimLog, DamageIsFoundWhereverItIs) {
     std::string bytes = whole;
     bytes[i] = static_cast<char>(bytes[i] ^ 0x10);
     write(file, bytes);
-    const auto damaged = opened(file);
+    const auto damaged = replayed(file);
     if (i >= sizes[sizes.size() - 2]) {  // as if the last commit were unfinished
       ASSERT_TRUE(damaged.log) << i;
       ASSERT_EQ(damaged.claims, Claims(claims.begin(), claims.end() - 1)) << i;
@@ -162,13 +168,55 @@ TEST(ClaimLog, DamageIsFoundWhereverItIs) {
   }
 }
 
-TEST(ClaimLog, BelongsToOneKey) {
+// A power loss may leave the size of a file, but not what is in it.
+TEST(ClaimLog, NothingButZerosIsANewLog) {
   const TemporaryDirectory directory;
   const auto file = directory / "CLAIMS";
+  for (const std::size_t size : {1u, 47u, 48u, 49u, 5000u}) {
+    write(file, std::string(size, '\0'));
+    EXPECT_TRUE(replayed(file).claims.empty());
+    EXPECT_EQ(ClaimLog::open(file)->key(), kKey) << size;
+  }
+}
+
+TEST(ClaimLog, KeepsItsKey) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "CLAIMS";
+  EXPECT_FALSE(ClaimLog::open(file)->key());
+  EXPECT_FALSE(ClaimLog::open(file)->key()) << "it is written by replay()";
   write_log(file, some_claims(1));
-  const auto other = opened(file, KeyedHash::from_seed(2).key());
+  EXPECT_EQ(ClaimLog::open(file)->key(), kKey);
+  const auto other = replayed(file, KeyedHash::from_seed(2).key());
   ASSERT_FALSE(other.log);
   EXPECT_EQ(other.log.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(ClaimLog, IsOpenOnce) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "CLAIMS";
+  {
+    const auto log = ClaimLog::open(file);
+    ASSERT_TRUE(log);
+    const auto second = ClaimLog::open(file);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kInUse);
+  }
+  EXPECT_TRUE(ClaimLog::open(file));
+}
+
+TEST(ClaimLog, KnowsAFileOfAnother) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "CLAIMS";
+  EXPECT_FALSE(ClaimLog::is_one(file));
+  write(file, "");
+  EXPECT_TRUE(ClaimLog::is_one(file));
+  write(file, "Claims of the insurance");
+  EXPECT_FALSE(ClaimLog::is_one(file));
+  std::filesystem::remove(file);
+  write_log(file, some_claims(1));
+  EXPECT_TRUE(ClaimLog::is_one(file));
+  std::filesystem::create_symlink(file, directory / "link");
+  EXPECT_FALSE(ClaimLog::is_one(directory / "link"));
 }
 
 }  // namespace

@@ -46,14 +46,81 @@ std::string url_of(const Result<std::optional<FirstCopy>>& found) {
   return *found ? (*found)->url : "";
 }
 
-TEST(ContentIndex, OneThatWasNotFinishedIsMadeAnew) {
+bool has_database(const std::filesystem::path& directory) {
+  return std::filesystem::exists(directory / "CURRENT");
+}
+
+// As many claims as make the database, each with a commit.
+constexpr int kEnoughToMove = 5000;
+void fill(ContentIndex& index, int count = kEnoughToMove) {
+  for (int i = 0; i < count; ++i) {
+    ASSERT_EQ(url_of(index.claim(digest_of(i), copy_of(i))), "");
+    ASSERT_TRUE(index.commit());
+  }
+}
+void expect_filled(const ContentIndex& index, int count = kEnoughToMove) {
+  EXPECT_EQ(index.bodies(), static_cast<std::uint64_t>(count));
+  for (int i = 0; i < count; ++i)
+    ASSERT_EQ(url_of(index.find(digest_of(i))), copy_of(i).url);
+}
+
+TEST(ContentIndex, AFewBodiesNeedNoDatabase) {
   const TemporaryDirectory directory;
-  { opened(directory.path()); }
-  std::ofstream(directory.path() / "UNFINISHED");
-  std::ofstream(directory.path() / "CURRENT") << "nonsense\n";
+  fill(*opened(directory.path()), 1000);
+  expect_filled(*opened(directory.path()), 1000);
+  EXPECT_FALSE(has_database(directory.path()));
   const auto index = opened(directory.path());
-  EXPECT_EQ(url_of(index->claim(digest_of(1), copy_of(1))), "");
-  EXPECT_FALSE(std::filesystem::exists(directory.path() / "UNFINISHED"));
+  EXPECT_EQ(url_of(index->claim(digest_of(7), copy_of(-1))), copy_of(7).url);
+  for (int i = 1000; i < kEnoughToMove; ++i)
+    ASSERT_EQ(url_of(index->claim(digest_of(i), copy_of(i))), "");
+  ASSERT_TRUE(index->commit());
+  EXPECT_TRUE(has_database(directory.path()));
+  expect_filled(*index);
+}
+
+// Wherever a crash interrupts the making of the database, the log has all claims.
+TEST(ContentIndex, ADatabaseThatWasNotFinishedIsMadeAnew) {
+  const TemporaryDirectory directory;
+  fill(*opened(directory.path()), 1000);
+  std::ofstream(directory.path() / "UNFINISHED");
+  for (const bool begun : {false, true}) {
+    if (begun) std::ofstream(directory.path() / "CURRENT") << "nonsense\n";
+    if (begun) std::ofstream(directory.path() / "UNFINISHED");
+    const TemporaryDirectory copy;
+    std::filesystem::copy(directory.path(), copy.path());
+    expect_filled(*opened(copy.path()), 1000);
+    EXPECT_FALSE(std::filesystem::exists(copy.path() / "UNFINISHED"));
+    expect_filled(*opened(copy.path()), 1000);
+  }
+}
+
+// What a crash leaves after the database was made, and before the claims were in it.
+TEST(ContentIndex, ADatabaseWithoutClaimsTakesThoseOfTheLog) {
+  const TemporaryDirectory directory;
+  fill(*opened(directory.path()), 1000);
+  {
+    const TemporaryDirectory other;  // a database with the same key and nothing else
+    std::filesystem::copy(directory / "CLAIMS", other / "CLAIMS");
+    std::filesystem::resize_file(other / "CLAIMS", 48);
+    std::ofstream(other / "UNFINISHED");
+    { opened(other.path()); }
+    std::filesystem::remove(other / "CLAIMS");
+    std::filesystem::copy(other.path(), directory.path());
+  }
+  ASSERT_TRUE(has_database(directory.path()));
+  expect_filled(*opened(directory.path()), 1000);
+}
+
+TEST(ContentIndex, ALogOfAnotherDatabaseIsRefused) {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory other;
+  fill(*opened(directory.path()));
+  fill(*opened(other.path()), 1);
+  std::filesystem::copy(other / "CLAIMS", directory / "CLAIMS",
+                        std::filesystem::copy_options::overwrite_existing);
+  const auto index = ContentIndex::open(directory.path(), {});
+  ASSERT_FALSE(index);
+  EXPECT_EQ(index.error().code, ErrorCode::kCorrupt);
 }
 
 TEST(ContentIndex, TheFirstClaimWins) {
@@ -95,32 +162,27 @@ TEST(ContentIndex, ClaimsThatWereMovedTwiceCountOnce) {
   const auto log = ContentIndex::log_path(directory.path());
   {
     const auto index = opened(directory.path());
-    for (int i = 0; i < 100; ++i)
+    fill(*index, 1000);
+    std::filesystem::copy(log, directory / "kept");
+    for (int i = 1000; i < kEnoughToMove; ++i)
       ASSERT_TRUE(index->claim(digest_of(i), copy_of(i)));
     ASSERT_TRUE(index->commit());
   }
-  std::filesystem::copy(log, directory / "kept");
-  opened(directory.path()).reset();
+  ASSERT_TRUE(has_database(directory.path()));
   EXPECT_LT(std::filesystem::file_size(log), std::filesystem::file_size(directory / "kept"));
   std::filesystem::rename(directory / "kept", log);
   const auto index = opened(directory.path());
-  EXPECT_EQ(index->bodies(), 100u);
-  for (int i = 0; i < 100; ++i)
-    ASSERT_EQ(url_of(index->claim(digest_of(i), copy_of(-1))), copy_of(i).url);
+  expect_filled(*index);
+  EXPECT_EQ(url_of(index->claim(digest_of(1), copy_of(-1))), copy_of(1).url);
 }
 
 // As those that were written before there was one.
 TEST(ContentIndex, ADirectoryWithoutALogIsRead) {
   const TemporaryDirectory directory;
-  {
-    const auto index = opened(directory.path());
-    ASSERT_TRUE(index->claim(digest_of(1), copy_of(1)));
-    ASSERT_TRUE(index->commit());
-  }
-  opened(directory.path()).reset();
+  fill(*opened(directory.path()));
+  opened(directory.path()).reset();  // moves the rest
   std::filesystem::remove(ContentIndex::log_path(directory.path()));
-  const auto index = opened(directory.path());
-  EXPECT_EQ(**index->find(digest_of(1)), copy_of(1));
+  expect_filled(*opened(directory.path()));
 }
 
 TEST(ContentIndex, TheLogStaysSmall) {
@@ -245,14 +307,8 @@ TEST(ContentIndex, OneAtATime) {
 
 TEST(ContentIndex, DamageIsToldWithWhatToDo) {
   const TemporaryDirectory directory;
-  {
-    const auto index = opened(directory.path());
-    for (int i = 0; i < 1000; ++i)
-      ASSERT_TRUE(index->claim(digest_of(i), copy_of(i)));
-    ASSERT_TRUE(index->commit());
-  }
-  opened(directory.path()).reset();  // what was in CLAIMS is in the database's log now
-  opened(directory.path()).reset();  // and in a table
+  fill(*opened(directory.path()));
+  opened(directory.path()).reset();  // what was in the database's log is in a table now
   std::size_t damaged = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     if (entry.path().extension() != ".sst") continue;
@@ -272,11 +328,7 @@ TEST(ContentIndex, DamageIsToldWithWhatToDo) {
 // RocksDB would take such a directory for an empty one, and delete what is there.
 TEST(ContentIndex, ALostHeadIsDamage) {
   const TemporaryDirectory directory;
-  {
-    const auto index = opened(directory.path());
-    ASSERT_TRUE(index->claim(digest_of(1), copy_of(1)));
-    ASSERT_TRUE(index->commit());
-  }
+  fill(*opened(directory.path()));
   std::filesystem::remove(directory / "CURRENT");
   const auto index = ContentIndex::open(directory.path(), {});
   ASSERT_FALSE(index);

@@ -212,6 +212,10 @@ def fresh_keeps_others(test, directory, options, server):
         for path in mine:
             test.check(path.exists() and path.read_text() == "mine\n", f"{path} is gone")
         check_all(test, server, case.state, "afresh")
+        # No database yet: what it knew about bodies was in CLAIMS alone.
+        test.check(not (case.state / "content" / "CURRENT").exists(), "a database for a few bodies")
+        copies = [page["url"] for page in t.read_pages(test, case.state) if page["duplicate_of"]]
+        test.check(not copies, "--fresh leaves what it knew about bodies", copies)
         before = tree(case.state / "output")
     test.check("notes.txt" in tree(case.state / "output.1"), "the notes are not in output.1")
 

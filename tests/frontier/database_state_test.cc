@@ -93,6 +93,18 @@ TEST_F(DatabaseDirectoryTest, FoldersInItStay) {
   EXPECT_TRUE(std::filesystem::exists(path_ / "lost+found" / "of the disk"));
 }
 
+TEST_F(DatabaseDirectoryTest, FilesOfOthersStay) {
+  std::filesystem::create_directories(path_);
+  put("CLAIMS", "not RocksDB's");
+  EXPECT_FALSE(holds_database_files(path_));
+  put("UNFINISHED", "");
+  put("000004.log", "");
+  EXPECT_TRUE(holds_database_files(path_));
+  EXPECT_EQ(prepare_database(path_).value(), DatabaseState::kNew);
+  EXPECT_TRUE(std::filesystem::exists(path_ / "CLAIMS"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "000004.log"));
+}
+
 TEST_F(DatabaseDirectoryTest, ErrorsSayWhatToDo) {
   std::filesystem::create_directories(path_.parent_path());
   std::ofstream(path_) << "a file";

@@ -1,12 +1,15 @@
 #include "base/database_state.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/directory_entries.h"
 #include "base/file_io.h"
@@ -158,6 +161,20 @@ bool holds_database(const fs::path& directory) {
 
 Result<DatabaseState> prepare_database(const fs::path& directory) {
   return prepare(directory).map_error(with_advice);
+}
+
+Result<void> sync_database(const fs::path& directory) {
+  std::vector<fs::path> files;
+  if (auto found = look_into(directory, files); !found)
+    return tl::unexpected(with_advice(found.error()));
+  for (const fs::path& path : files) {
+    const std::string name = path.filename().string();
+    if (!is_database_file(name) || name == kMark || name == "LOCK") continue;
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (file.get() < 0 || ::fdatasync(file.get()) != 0)
+      return tl::unexpected(with_advice(system_error(errno, "cannot sync " + path.string())));
+  }
+  return sync_directory(directory.string()).map_error(with_advice);
 }
 
 Result<void> finish_database(const fs::path& directory) {

@@ -36,6 +36,9 @@ bool holds_database_files(const std::filesystem::path& directory);
 // removed. Errors: those of the file system, with advice.
 Result<DatabaseState> prepare_database(const std::filesystem::path& directory);
 
+// Makes the files of a new database durable, if they were written without syncs. Errors: as above.
+Result<void> sync_database(const std::filesystem::path& directory);
+
 // Removes the mark, durably, when the new database has been created and opened. Errors: as above.
 Result<void> finish_database(const std::filesystem::path& directory);
 

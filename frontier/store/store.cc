@@ -16,6 +16,7 @@
 #include "base/database_state.h"
 #include "frontier/store/deferred_floor.h"
 #include "frontier/store/distinct_hosts.h"
+#include "frontier/store/new_database_env.h"
 #include "frontier/store/process_env.h"
 #include "frontier/store/store_format.h"
 #include "frontier/store/store_options.h"
@@ -126,6 +127,8 @@ class RocksStore final : public Store {
     assert(db_ != nullptr && families_.size() == options_.families.size());
     write_options_.sync = sync;
   }
+  // Keeps the environment in which the database was created.
+  void keep(std::unique_ptr<NewDatabaseEnv> env) { new_env_ = std::move(env); }
   ~RocksStore() override {
     for (auto* family : families_)
       db_->DestroyColumnFamilyHandle(family);
@@ -292,9 +295,14 @@ class RocksStore final : public Store {
     std::size_t steps = 0;
     it->Seek(slice(view(number_key(from))));
     for (;;) {
-      const auto key = it->Valid() ? decode_pending_key(it.key()) : std::nullopt;
-      if (it->Valid() && !key) return damaged("the key of a queued URL cannot be decoded");
-      const bool ends = !key || key->first != host;
+      const bool valid = it->Valid();
+      std::pair<HostId, QueueOrder> key{};
+      if (valid) {
+        const auto decoded = decode_pending_key(it.key());
+        if (!decoded) return damaged("the key of a queued URL cannot be decoded");
+        key = *decoded;
+      }
+      const bool ends = !valid || key.first != host;
       if (host && (ends || steps == most_steps)) {
         queue.whole = ends && steps <= limit;
         if (!visit(*host, queue)) return {};
@@ -305,13 +313,13 @@ class RocksStore final : public Store {
           continue;
         }
       }
-      if (!key) break;
+      if (!valid) break;
       if (!host) {
-        host = key->first;
+        host = key.first;
         queue.urls.clear();
         steps = 0;
       }
-      if (steps++ < limit) queue.urls.push_back(decode_pending(*host, key->second, it.value()));
+      if (steps++ < limit) queue.urls.push_back(decode_pending(*host, key.second, it.value()));
       it->Next();
     }
     return checked(it->status(), "read");
@@ -517,6 +525,7 @@ class RocksStore final : public Store {
   }
 
   StoreOptions options_;
+  std::unique_ptr<NewDatabaseEnv> new_env_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::WriteOptions write_options_;
@@ -531,15 +540,17 @@ rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup
 
 // Creates all column families together: DB::Open would add them one by one, writing a file of
 // options each time.
-rocksdb::Status create(const std::string& directory, const StoreOptions& setup,
+rocksdb::Status create(const std::string& directory, const StoreOptions& setup, NewDatabaseEnv* env,
                        std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
   auto database = setup.database;
   database.max_file_opening_threads = 1;  // RocksDB would start them even without files
+  if (env != nullptr) database.env = env->env();
   const auto first = setup.families.begin();
   static_assert(Store::kMeta == 0, "RocksDB's default family is the first of ours");
   auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),
                                   directory, {*first}, &handles, &db);
   if (!status.ok()) return status;
+  if (env != nullptr) env->take_options();
   std::vector<rocksdb::ColumnFamilyHandle*> others;
   status = db->CreateColumnFamilies({first + 1, setup.families.end()}, &others);
   handles.insert(handles.end(), others.begin(), others.end());
@@ -560,9 +571,12 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
     if (auto known = check_store_families(directory, setup); !known)
       return tl::unexpected(known.error());
   }
+  // Before the database, so that it ends after it.
+  std::unique_ptr<NewDatabaseEnv> env;
+  if (is_new && process_env() == rocksdb::Env::Default()) env = std::make_unique<NewDatabaseEnv>();
   rocksdb::DB* opened = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const auto status = is_new ? create(directory.string(), setup, handles, opened)
+  const auto status = is_new ? create(directory.string(), setup, env.get(), handles, opened)
                              : open_all(directory.string(), setup, handles, opened);
   end_children_without_threads();
   std::unique_ptr<rocksdb::DB> db(opened);
@@ -573,8 +587,13 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
   }
   auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
                                             options.sync);
+  NewDatabaseEnv* const making = env.get();
+  store->keep(std::move(env));
   if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
   if (is_new) {
+    if (making != nullptr) {
+      if (auto synced = making->complete(directory); !synced) return tl::unexpected(synced.error());
+    }
     if (auto finished = finish_database(directory); !finished)
       return tl::unexpected(finished.error());
   }

@@ -153,6 +153,27 @@ TEST_F(DatabaseDirectoryTest, AStoreThatIsMarkedIsMadeAnew) {
   EXPECT_EQ((*store)->counters().value(), Counters{});
 }
 
+// Its files are synced once, at the end, instead of at each step.
+TEST_F(DatabaseDirectoryTest, APowerLossAfterTheMakingLosesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const TemporaryDirectory fresh;
+    const auto path = std::filesystem::path(fresh / "state") / "store";
+    std::filesystem::create_directories(path);
+    FileFaults faults(fresh.path(), FileFaults::Track::kPowerLoss);
+    const auto open_there = [&] {
+      return Store::open(path, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
+    };
+    {
+      const auto store = open_there();
+      ASSERT_TRUE(store) << store.error().message;
+      faults.lose_power(seed);
+    }
+    const auto store = open_there();
+    ASSERT_TRUE(store) << "seed " << seed << ": " << store.error().message;
+    EXPECT_EQ((*store)->counters().value(), Counters{});
+  }
+}
+
 TEST_F(DatabaseDirectoryTest, APowerLossAtAnyStepOfTheMakingIsMended) {
   std::mt19937_64 random(20'261'122);
   std::uint64_t steps = 0;

@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint64_t kMarks = 1u << 17;
 constexpr std::uint64_t kMarkDepth = 0xFF;  // stands for this depth and all greater ones
 constexpr unsigned kDepthBits = 8;
+constexpr std::uint64_t kPage = 4096;
 
 template <class T>
 void raise(std::atomic<T>& value, T to) noexcept {
@@ -54,21 +55,29 @@ void WaitingDepths::Pages<T>::unmap(void* data, std::size_t bytes) noexcept {
   ::munmap(data, bytes);
 }
 
+// Whole pages, if there is memory for one.
+std::size_t WaitingDepths::buckets_for(std::uint64_t max_bytes) noexcept {
+  const std::uint64_t fit =
+      (max_bytes - std::min(max_bytes, kMarks * sizeof(std::uint64_t))) / (sizeof(Bucket) + 1);
+  return fit < kPageBuckets ? std::max<std::uint64_t>(1, fit) : fit - fit % kPageBuckets;
+}
+
 WaitingDepths::WaitingDepths(std::uint64_t max_bytes)
-    : buckets_(std::max<std::uint64_t>(
-          1, (max_bytes - std::min(max_bytes, kMarks * sizeof(std::uint64_t))) /
-                 (sizeof(Bucket) + 1))),
-      unknown_(buckets_.size()),
-      marks_(kMarks) {}
+    : buckets_(buckets_for(max_bytes)), unknown_(buckets_.size()), marks_(kMarks) {}
 
 WaitingDepths::~WaitingDepths() = default;
 
-// The upper half and a part of the lower one choose the buckets; the rest is the tag.
+// The upper half and a part of the lower one choose the buckets; the rest is the tag. Both buckets
+// are on one page, so that a URL costs one page fault and one entry of the TLB. A page of 1,024
+// entries is full before all are only when nearly all are.
 WaitingDepths::Places WaitingDepths::places_of(Fingerprint key) const noexcept {
   const auto tag = static_cast<std::uint32_t>(key.low >> kDepthBits & 0xFFFFFF);
+  const auto first = static_cast<std::size_t>(scale_to(key.high, buckets_.size()));
+  const std::size_t page = first - first % kPageBuckets;
   // Never 0, since an entry of 0 is free.
-  return {.first = static_cast<std::size_t>(scale_to(key.high, buckets_.size())),
-          .second = static_cast<std::size_t>(scale_to(key.low, buckets_.size())),
+  return {.first = first,
+          .second = page + static_cast<std::size_t>(
+                               scale_to(key.low, std::min(kPageBuckets, buckets_.size() - page))),
           .tag = std::max<std::uint32_t>(tag, 1) << kDepthBits};
 }
 
@@ -216,7 +225,6 @@ void WaitingDepths::prefetch(Fingerprint key) const noexcept {
 
 // At most one page for each bucket; marks are left only if any depth is above 0.
 std::uint64_t WaitingDepths::memory() const noexcept {
-  constexpr std::uint64_t kPage = 4096;
   if (!any_deeper(0)) return 0;
   return marks_.bytes() + std::min(buckets_.bytes() + unknown_.bytes(),
                                    kPage * touched_.load(std::memory_order_relaxed));

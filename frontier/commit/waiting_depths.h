@@ -16,9 +16,10 @@ namespace trawl {
 // The depth of a repeated offer must be noted iff the URL waits (is queued, leased, deferred or set
 // aside) with a greater depth. The store has no index by fingerprint, so each URL that waits with a
 // depth above 0 has an entry of 4 bytes here: 24 bits of its fingerprint, and its smallest depth.
-// The entry is in one of two buckets of 16 entries, each a cache line; fingerprints are keyed, so
-// that nobody can fill chosen buckets. Of two URLs with the same 24 bits in the same buckets (a
-// probability of 2 in a million) the greater depth counts, until a smaller one is noted for either.
+// The entry is in one of two buckets of 16 entries, each a cache line, both on one page;
+// fingerprints are keyed, so that nobody can fill chosen buckets. Of two URLs with the same 24 bits
+// in the same buckets (a probability of 2 in a million) the greater depth counts, until a smaller
+// one is noted for either.
 //
 // Memory is bounded. For URLs that find both buckets full, the first bucket remembers only the
 // greatest of their depths: a URL without an entry there may have any depth up to that, so that its
@@ -85,6 +86,8 @@ class WaitingDepths {
   struct alignas(64) Bucket {
     Entry entries[kWays];
   };
+  static constexpr std::size_t kPageBuckets = 4096 / sizeof(Bucket);
+  static std::size_t buckets_for(std::uint64_t max_bytes) noexcept;
   // Zeroed memory from mmap(): page-aligned, and allocated by the kernel only when touched.
   template <class T>
   class Pages {

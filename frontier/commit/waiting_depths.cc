@@ -121,6 +121,9 @@ void WaitingDepths::add(Fingerprint key, std::uint32_t depth) noexcept {
   raise(deepest_, depth);
   const Places places = places_of(key);
   const std::uint32_t entry = places.tag | std::min(depth, kMaxDepth);
+  // Writes, but changes nothing: a page that is read first costs two page faults.
+  std::uint32_t none = 0;
+  buckets_[places.first].entries[0].compare_exchange_strong(none, 0, std::memory_order_relaxed);
   const auto free_in = [&](std::size_t bucket) {
     return std::ranges::count_if(buckets_[bucket].entries, [](const Entry& place) {
       return place.load(std::memory_order_relaxed) == 0;

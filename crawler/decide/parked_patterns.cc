@@ -52,15 +52,32 @@ Result<std::unique_ptr<ParkedPatterns>> ParkedPatterns::open(const std::filesyst
   std::string text = first_line(park_pattern_after);
   for (const std::string& pattern : before)
     text += pattern + '\n';
-  auto file = OutputFile::replace(path(state_dir).string(), text);
+  const auto file = path(state_dir);
+  std::unique_ptr<ParkedPatterns> patterns(
+      new ParkedPatterns(file.string(), std::move(text), std::move(before)));
+  std::error_code failure;
+  if (std::filesystem::exists(file, failure)) {
+    const MutexLock lock(patterns->mutex_);
+    if (auto begun = patterns->begin(); !begun) return tl::unexpected(std::move(begun.error()));
+  }
+  return patterns;
+}
+
+Result<void> ParkedPatterns::begin() {
+  auto file = OutputFile::replace(path_, text_);
   if (!file) return tl::unexpected(std::move(file.error()));
-  return std::unique_ptr<ParkedPatterns>(new ParkedPatterns(std::move(*file), std::move(before)));
+  file_ = std::move(*file);
+  text_ = {};
+  return {};
 }
 
 Result<void> ParkedPatterns::add(std::string_view pattern) {
   const MutexLock lock(mutex_);
-  if (file_.size() + pattern.size() + 1 > kMaxBytes) return {};
-  return file_.write(std::string(pattern) + '\n');
+  if (!file_) {
+    if (auto begun = begin(); !begun) return begun;
+  }
+  if (file_->size() + pattern.size() + 1 > kMaxBytes) return {};
+  return file_->write(std::string(pattern) + '\n');
 }
 
 }  // namespace trawl

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,9 @@ namespace trawl {
 
 // A pattern is appended when it is parked, up to kMaxBytes in total. The file is text: a line
 // "park_pattern_after N", then one pattern per line (see url_pattern_of()), in the order in which
-// they were parked. A run begins it with the patterns of earlier runs, atomically. What is appended
-// is not synced: patterns lost at a power loss are found again.
+// they were parked. A run begins it with the patterns of earlier runs, atomically; without any,
+// with the first that it parks. What is appended is not synced: patterns lost at a power loss are
+// found again.
 class ParkedPatterns {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
@@ -33,7 +35,8 @@ class ParkedPatterns {
   static Result<std::vector<std::string>> read(const std::filesystem::path& state_dir,
                                                std::uint32_t park_pattern_after);
 
-  // Continues the file of the last run, or begins a new one. Errors: those of read(), kNoSpace.
+  // Continues the file of the last run, or replaces one that does not count. Errors: those of
+  // read(), kNoSpace.
   static Result<std::unique_ptr<ParkedPatterns>> open(const std::filesystem::path& state_dir,
                                                       bool resumed,
                                                       std::uint32_t park_pattern_after);
@@ -44,12 +47,15 @@ class ParkedPatterns {
   Result<void> add(std::string_view pattern) TRAWL_EXCLUDES(mutex_);
 
  private:
-  ParkedPatterns(OutputFile file, std::vector<std::string> before)
-      : before_(std::move(before)), file_(std::move(file)) {}
+  ParkedPatterns(std::string path, std::string text, std::vector<std::string> before)
+      : before_(std::move(before)), path_(std::move(path)), text_(std::move(text)) {}
+  Result<void> begin() TRAWL_REQUIRES(mutex_);
 
   const std::vector<std::string> before_;
+  const std::string path_;
   Mutex mutex_;
-  OutputFile file_ TRAWL_GUARDED_BY(mutex_);
+  std::string text_ TRAWL_GUARDED_BY(mutex_);  // what the file begins with
+  std::optional<OutputFile> file_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

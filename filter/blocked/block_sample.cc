@@ -19,7 +19,8 @@ void BlockSampler::add(const std::atomic<std::uint64_t>* block) noexcept {
     const int set = std::popcount(block[w].load(std::memory_order_relaxed));
     set_ += static_cast<std::uint64_t>(set);
     filled[w] = static_cast<double>(set) / kBitsPerWord;
-    all_rounds *= std::pow(filled[w], rounds_);
+    for (unsigned r = 0; r < rounds_; ++r)
+      all_rounds *= filled[w];
   }
   double last_round = 0;
   for (unsigned r = 0; r < kWordsPerBlock; ++r) {

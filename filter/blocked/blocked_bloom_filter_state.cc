@@ -45,9 +45,12 @@ BlockRate::Admission BlockedBloomFilter::State::after_admitting(double keys) con
 
 FilterStats BlockedBloomFilter::State::stats() const {
   constexpr std::uint64_t kSampledBlocks = 1 << 13;
+  const SnapshotSection now = section();
+  // All bits are zero: a sample would touch each page of a new filter.
+  if (now.inserted == 0) return blocked_stats(now, {});
   return blocked_stats(
-      section(), sample_blocks(hashes, words.size() / kWordsPerBlock, kSampledBlocks,
-                               [this](std::uint64_t i) { return &words[i * kWordsPerBlock]; }));
+      now, sample_blocks(hashes, words.size() / kWordsPerBlock, kSampledBlocks,
+                         [this](std::uint64_t i) { return &words[i * kWordsPerBlock]; }));
 }
 
 }  // namespace trawl

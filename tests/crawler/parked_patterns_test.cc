@@ -53,6 +53,16 @@ TEST_F(ParkedPatternsTest, LaterRunsKnowThem) {
   EXPECT_EQ(read(5), (Patterns{"h.test/0?a", "h.test/x", "h.test/y"}));
 }
 
+TEST_F(ParkedPatternsTest, WithoutAnyThereIsNoFile) {
+  park(false, 5, {});
+  park(true, 5, {});
+  EXPECT_FALSE(std::filesystem::exists(ParkedPatterns::path(state())));
+  park(true, 5, {"h.test/x"});
+  EXPECT_EQ(read(5), Patterns{"h.test/x"});
+  park(false, 5, {});
+  EXPECT_EQ(read(5), Patterns()) << "a new crawl";
+}
+
 TEST_F(ParkedPatternsTest, AnotherLimitOrANewCrawlBeginsAnew) {
   park(false, 5, {"h.test/x"});
   EXPECT_EQ(read(6), Patterns());

@@ -46,6 +46,8 @@ class GroupWaitQueues {
     return turns_.empty() ? SteadyTime::max() : turns_.top().time;
   }
   bool empty() const noexcept { return turns_.empty(); }
+  // Hosts that wait.
+  std::size_t size() const noexcept { return waits_.size(); }
   // Chooses the host that goes first when a group's turn has come; kNoHost if the group is
   // reserved. The following calls refer to this choice until a host joins or leaves a queue.
   HostIndex choose(SteadyTime now);

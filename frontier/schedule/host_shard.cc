@@ -5,6 +5,13 @@
 
 namespace trawl {
 
+namespace {
+
+// Hosts that a call of lease() wakes, at most, and some more: the next call goes on.
+constexpr std::size_t kMostWoken = 256;
+
+}  // namespace
+
 // `read` is this thread's alone, and close() waits for it. Others find its hosts marked.
 Result<void> HostShard::read_heads(HeadRead& read) {
   state_.return_ended_leases();
@@ -42,8 +49,14 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
   const MutexLock lock(mutex_);
   Result<void> done;
   // First, as the requests of what is leased are to start at once.
-  if (WakeRead woken = state_.begin_waking(); !woken.empty()) done = wake_hosts(woken);
-  if (HeadRead ahead = state_.begin_read_ahead(); done && !ahead.empty()) done = read_heads(ahead);
+  std::size_t woken_hosts = 0;
+  if (WakeRead woken = state_.begin_waking(); !woken.empty()) {
+    woken_hosts += woken.hosts.size();
+    done = wake_hosts(woken);
+  }
+  if (done) {
+    if (HeadRead ahead = state_.begin_read_ahead(); !ahead.empty()) done = read_heads(ahead);
+  }
   bool held = false;
   while (done) {
     done = state_.lease(max - given().size(), out);
@@ -53,12 +66,15 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
       held |= !given().empty();
       state_.hold_starts(given());
       done = read_heads(read);
-    } else if (WakeRead woken = state_.begin_waking(); !woken.empty()) {
+    } else if (WakeRead woken = woken_hosts < kMostWoken ? state_.begin_waking() : WakeRead();
+               !woken.empty()) {
+      woken_hosts += woken.hosts.size();
       held |= !given().empty();
       state_.hold_starts(given());
       done = wake_hosts(woken);
     } else if (given().empty() && (state_.waits_for_reads() || state_.is_waking())) {
       // Another thread reads the heads of all hosts that are due, or wakes hosts.
+      state_.return_ended_leases();
       read_ended_.wait(mutex_);
     } else {
       break;

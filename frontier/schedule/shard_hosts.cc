@@ -70,6 +70,7 @@ void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record
   if (hosts_.find(id) == kNoHost && restore_asleep(id, record, queue)) return;
   HostIndex i = awake(id);
   if (i != kNoHost) return merge_restored(i, queue);
+  if (error_) return;
   i = add_host(id, record);
   hosts_[i].is_counted = queue.whole;
   if (queue.whole) hosts_[i].queued = static_cast<std::int64_t>(queue.urls.size());

@@ -227,7 +227,7 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
-  if (awaiting_ + awaiting_read_ + asleep() > 0) return true;
+  if (awaiting_ + awaiting_read_ > 0) return true;
   const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
@@ -238,13 +238,12 @@ bool ShardState::has_turn() {
       return true;
     }
   }
-  return inbox_.size_approx() > 0 || group_queues_.next_turn() <= now;
+  return inbox_.size_approx() > 0 || group_queues_.next_turn() <= now || wake_time() <= now;
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox_.size_approx() > 0 || awaiting_ + awaiting_read_ + asleep() > 0)
-    return options_.clock();
-  SteadyTime due = next_turn();
+  if (inbox_.size_approx() > 0 || awaiting_ + awaiting_read_ > 0) return options_.clock();
+  SteadyTime due = std::min(next_turn(), wake_time());
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
 }

@@ -1,6 +1,6 @@
 // ShardState: hosts that sleep, since there are more than most_awake.
 //
-// A host may sleep if its next request may start and all else that is known of it is in the store,
+// A host may sleep if its next request may start and all else that matters is in the store,
 // except the number of its URLs. So it is like a host that was forgotten, and its URLs are like
 // those of a restart: nothing is lost if it sleeps, and nothing changes for it but the order of
 // turns. Its number of URLs goes on to be counted while it sleeps.
@@ -55,6 +55,8 @@ HostIndex ShardState::wake(HostId id, std::uint64_t urls, const std::optional<Ho
   const HostIndex i = add_host(id, record);
   hosts_[i].queued = static_cast<std::int64_t>(urls);
   hosts_[i].queue.set_rest_all();
+  if (const auto address = sleeping_addresses_.extract(id); !address.empty())
+    groups_[i].address = address.mapped();
   reschedule(i);
   return i;
 }
@@ -84,7 +86,10 @@ bool ShardState::add_asleep(const QueuedUrl& url) {
 // The end of a URL became durable after its host had fallen asleep.
 void ShardState::end_asleep(HostId id) {
   const std::uint64_t urls = asleep_urls(id);
-  if (urls == 1) stop_sleeping(id);
+  if (urls == 1) {
+    stop_sleeping(id);
+    sleeping_addresses_.erase(id);
+  }
   if (urls > 1) change_asleep(id, urls - 1);
 }
 
@@ -98,7 +103,7 @@ bool ShardState::restore_asleep(HostId id, const std::optional<HostRecord>& reco
     change_asleep(id, all);
     return true;
   }
-  if (hosts_.size() < options_.most_awake || (record && !record->is_default())) return false;
+  if (hosts_.size() < options_.most_awake || (record && !may_sleep_with(*record))) return false;
   sleeping_.set(id, all);
   return true;
 }
@@ -108,17 +113,39 @@ std::size_t ShardState::woken_at_once() const {
   return std::clamp<std::size_t>(options_.most_awake / 8, 1, kMostWokenAtOnce);
 }
 
+// Of the hosts in memory those that may be leased from soon. However many others there are, which
+// are blocked, parked, or wait for their domain's or address's turn, they keep no host from waking.
+std::size_t ShardState::ready_hosts() const {
+  const std::size_t others = blocked_.size() + group_queues_.size();
+  return leasable_ - std::min(leasable_, others);
+}
+
 std::size_t ShardState::room_to_wake() const {
-  return options_.most_awake - std::min(options_.most_awake, hosts_.size());
+  return options_.most_awake - std::min(options_.most_awake, ready_hosts());
+}
+
+// When a host that sleeps may wake if no other is due; SteadyTime::max() if enough are awake. After
+// a restart none may start before its delay has passed.
+SteadyTime ShardState::wake_time() const {
+  if (asleep() == 0 || ready_hosts() >= 2 * options_.most_awake + kMostWokenAtOnce)
+    return SteadyTime::max();
+  if (!options_.restarted) return last_now_;
+  return std::max(last_now_, *options_.restarted + options_.politeness.delay);
+}
+
+// What is stored of a host that sleeps does not keep it from being leased from.
+bool ShardState::may_sleep_with(const HostRecord& record) const {
+  return !record.given_up && record.remaining != 0 && record.failures == 0 &&
+         record.blocked_until <= wall_now();
 }
 
 bool ShardState::is_time_to_sleep(HostIndex i) {
   const Host& host = hosts_[i];
   if (asleep() == 0 || room_to_wake() >= woken_at_once()) return false;
   if (host.turns < (host.queue.head_empty() ? kLeastTurns : kMostTurns)) return false;
-  if (host.leased > 0 || host.drops > 0 || host.extra || host.head_under_way || !host.is_counted)
-    return false;
-  if (!is_restored(host.id)) return false;
+  if (host.leased > 0 || host.drops > 0 || host.head_under_way || !host.is_counted) return false;
+  if (!is_restored(host.id) || unsent_.contains(host.id)) return false;
+  if (host.extra && (host.extra->silent_since || !may_sleep_with(host.extra->record))) return false;
   if (host.queued < 1 || host.queued > std::int64_t{SleepingHosts::kMostUrls}) return false;
   if (host.nameless || host.revived || idle_until(i) > last_now_) return false;
   const auto saved = is_saved(host);
@@ -131,6 +158,11 @@ void ShardState::put_to_sleep(HostIndex i) {
   Host& host = hosts_[i];
   const HostId id = host.id;
   const auto urls = static_cast<std::uint64_t>(host.queued);
+  if (const GroupId address = groups_of(i).address; address != 0) sleeping_addresses_[id] = address;
+  if (host.extra) {
+    blocked_.erase({host.extra->unblocked, i});
+    host.extra.reset();
+  }
   heads_.drop(i);
   host.queue.set_no_rest();
   update_counts(host);
@@ -145,14 +177,17 @@ bool ShardState::has_due_host() {
 
 WakeRead ShardState::begin_waking() {
   WakeRead read;
-  if (closed() || sleeping_.empty() || is_waking()) return read;
-  if (room_to_wake() < woken_at_once() && has_due_host()) return read;
+  if (closed() || asleep() == 0 || is_waking()) return read;
+  return_ended_leases();
+  if (options_.leases != nullptr && !options_.leases->has_any()) return read;
+  const bool others_are_due = has_due_host();  // which may end some that sleep
+  if (wake_time() > last_now_ || (others_are_due && room_to_wake() < woken_at_once())) return read;
   while (read.hosts.size() < woken_at_once() && !sleeping_.empty()) {
     const SleepingHosts::Host next = sleeping_.next();
     waking_.emplace(next.id, next.urls);
     read.hosts.push_back({.id = next.id, .record = std::nullopt});
   }
-  is_waking_ = true;
+  is_waking_ = !read.empty();
   return read;
 }
 

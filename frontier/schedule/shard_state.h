@@ -289,7 +289,10 @@ class ShardState {
   // False: the host may have URLs in the store that the shard does not know of.
   bool is_restored(HostId id) const noexcept { return id <= restored_to_; }
   std::size_t woken_at_once() const;
+  std::size_t ready_hosts() const;
   std::size_t room_to_wake() const;
+  SteadyTime wake_time() const;
+  bool may_sleep_with(const HostRecord& record) const;
   bool is_time_to_sleep(HostIndex host);
   void put_to_sleep(HostIndex host);
 
@@ -363,6 +366,7 @@ class ShardState {
   SleepingHosts sleeping_;
   // Hosts that sleep while their records are read, with their numbers of URLs.
   std::unordered_map<HostId, std::uint64_t> waking_;
+  std::unordered_map<HostId, GroupId> sleeping_addresses_;  // of those that are known
   bool is_waking_ = false;  // between begin_waking() and end_waking()
   // The journals of hosts with uncommitted changes.
   std::unordered_map<HostId, PendingHostChanges> pending_changes_;

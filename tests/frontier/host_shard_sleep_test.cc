@@ -172,6 +172,91 @@ TEST_F(HostShardSleep, AnErrorOfTheStoreWakesNobodyAndLosesNothing) {
   }
 }
 
+// The end is in the inbox when hosts are to wake, and then none sleeps.
+TEST_F(HostShardSleep, TheLastOneIsDoneBeforeItWakes) {
+  auto few = few_awake(milliseconds(1000));
+  few.most_awake = 1;
+  HostShard shard(store_, few);
+  admit(shard, 1, name(0));
+  shard.take_inbox();
+  admit(shard, 1, name(1));  // sleeps
+  shard.take_inbox();
+  ASSERT_EQ(lease(shard, 1).size(), 1u);
+  // As if it had been read, leased and completed in between.
+  const QueuedUrl last = queued(1, 0, name(1));
+  store_.remove(last);
+  shard.push_ended(last.host, last.order.sequence);
+  EXPECT_TRUE(lease(shard).empty());
+  EXPECT_TRUE(lease(shard).empty());
+  shard.close();
+}
+
+TEST_F(HostShardSleep, AfterARestartNoneWakesBeforeItMayStart) {
+  constexpr milliseconds kDelay(10'000);
+  auto restarted = few_awake(kDelay);
+  restarted.restarted = now_;
+  HostShard shard(store_, restarted);
+  admit_all(shard, 5'000, 1);
+  std::size_t reads = 0;
+  store_.on_host = [&reads](HostId) -> Result<void> {
+    ++reads;
+    return {};
+  };
+  EXPECT_TRUE(lease(shard).empty());
+  EXPECT_LE(reads, kAwake);
+  EXPECT_EQ(shard.next_due(), now_ + kDelay);
+  now_ += kDelay;
+  EXPECT_FALSE(lease(shard, 1).empty());
+}
+
+TEST_F(HostShardSleep, ACallWakesNoMoreThanSomeHundred) {
+  auto expiring = few_awake();
+  HostShard shard(store_, expiring);
+  admit_all(shard, 20, 1);
+  for (std::uint64_t host = 20; host < 5'000; ++host) {
+    HostRecord record;
+    record.name = name(host);
+    record.given_up = true;
+    store_.host_records[test::id_of(name(host))] = record;
+    admit(shard, 1, name(host));
+  }
+  std::size_t reads = 0;
+  store_.on_host = [&reads](HostId) -> Result<void> {
+    ++reads;
+    return {};
+  };
+  std::size_t leased = 0;
+  for (int calls = 0; calls < 1000 && shard.has_turn(); ++calls) {
+    reads = 0;
+    leased += lease(shard).size();
+    EXPECT_LE(reads, 300u);
+  }
+  EXPECT_EQ(leased, 20u);
+  EXPECT_FALSE(shard.has_turn());
+  EXPECT_EQ(shard.stats().leasable, 0u);
+}
+
+TEST_F(HostShardSleep, HostsWithSettingsSleepToo) {
+  HostShard shard(store_, few_awake());
+  admit_all(shard, 100, 40);
+  for (std::uint64_t host = 0; host < 100; ++host)
+    change(
+        shard, [](HostRecord& record) { record.delay = milliseconds(2); }, name(host));
+  std::map<HostId, SteadyTime> last;
+  std::size_t leased = 0;
+  for (int round = 0; round < 40'000 && leased < 4000; ++round) {
+    for (const auto& lease : lease(shard, 3)) {
+      const auto [at, is_first] = last.try_emplace(lease.url.host, now_);
+      EXPECT_TRUE(is_first || now_ - at->second >= milliseconds(2));
+      at->second = now_;
+      complete(shard, lease, {});
+      ++leased;
+    }
+    now_ += milliseconds(1);
+  }
+  EXPECT_EQ(leased, 4000u);
+}
+
 TEST_F(HostShardSleep, MemoryOfManyHosts) {
   constexpr std::uint64_t kHosts = 100'000;
   HostShard shard(store_, few_awake());

@@ -204,7 +204,7 @@ def memory(test, directory, options, server):
     for settings, most in ((["fetch.cookies=true"], "16MiB"),
                            (["fetch.cookies=true", "fetch.threads=1"], "8MiB"),
                            (["scope.max_pages_per_host=9"], "20MiB"),
-                           (["scope.max_urls_per_host=9"], "128MiB")):
+                           (["scope.max_urls_per_host=9"], "72MiB")):
         text = checked(*settings)
         test.check(f"take at most {most} of fetch.max_memory = 256MiB" in text
                    and "warning: fetch.max_memory" not in text, f"memory of {settings}", text)

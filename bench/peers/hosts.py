@@ -33,7 +33,7 @@ def turns(options, directory, crawlers, settings):
 
 def latency(options, directory):
     """Pages a second against the ideal: one request at a time per host, without waiting."""
-    cases = [(20, 50, 20), (50, 100, 10)] if options.quick else [(200, 50, 200), (1000, 100, 100)]
+    cases = [(20, 50, 20), (50, 100, 10)] if options.quick else [(200, 50, 400), (1000, 100, 200)]
     right = True
     for hosts, milliseconds, pages in cases:
         crawlers = {"trawl": Trawl(options.trawl, hosts, 1, options.threads),

@@ -69,8 +69,12 @@ class Server {
  public:
   explicit Server(const Settings& settings) : settings_(settings) {
     if (epoll_ < 0) give_up("epoll");
-    for (std::uint64_t host = 0; host < settings.hosts; ++host)
-      listen_at(address_of(host));
+    if (settings.web > 0) {
+      listen_at(INADDR_ANY);  // there may be more hosts than descriptors
+    } else {
+      for (std::uint64_t host = 0; host < settings.hosts; ++host)
+        listen_at(address_of(host));
+    }
   }
 
   void run() {
@@ -151,10 +155,21 @@ class Server {
     watch(fd);
   }
 
+  static bool is_loopback(int fd) {
+    sockaddr_in name{};
+    socklen_t size = sizeof name;
+    return ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) == 0 &&
+           ntohl(name.sin_addr.s_addr) >> 24 == 127;
+  }
+
   void accept_all(int listener) {
     for (;;) {
       const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd < 0) return;
+      if (!is_loopback(fd)) {
+        ::close(fd);
+        continue;
+      }
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       Connection& made = connection(fd);

@@ -171,8 +171,10 @@ Result<void> sync_database(const fs::path& directory) {
     const std::string name = path.filename().string();
     if (!is_database_file(name) || name == kMark || name == "LOCK") continue;
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (file.get() < 0 || ::fdatasync(file.get()) != 0)
+    if (file.get() < 0)
       return tl::unexpected(with_advice(system_error(errno, "cannot sync " + path.string())));
+    if (auto synced = sync_file(file.get(), path.string()); !synced)
+      return tl::unexpected(with_advice(synced.error()));
   }
   return sync_directory(directory.string()).map_error(with_advice);
 }

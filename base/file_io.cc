@@ -65,6 +65,11 @@ Result<void> write_all(int fd, std::string_view bytes, const std::string& path) 
   return {};
 }
 
+Result<void> sync_file(int fd, const std::string& path) {
+  if (::fdatasync(fd) != 0) return last_error("cannot sync", path);
+  return {};
+}
+
 Result<OutputFile> OutputFile::create(const std::string& path) {
   FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (fd.get() < 0) return last_error("cannot create", path);
@@ -140,8 +145,7 @@ Result<void> OutputFile::write_back() {
 }
 
 Result<void> OutputFile::sync() {
-  if (::fdatasync(fd_.get()) != 0) return last_error("cannot sync", path_);
-  return {};
+  return sync_file(fd_.get(), path_);
 }
 
 Result<TemporaryFile::Created> TemporaryFile::create(const std::string& target) {

@@ -117,6 +117,8 @@ class InputFile {
 };
 
 Result<void> write_all(int fd, std::string_view bytes, const std::string& path);
+// Makes what was written to the file survive a power loss.
+Result<void> sync_file(int fd, const std::string& path);
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 Result<void> sync_directory(const std::string& path);
 // Renames `from` to `to` in one directory and makes the new name durable.

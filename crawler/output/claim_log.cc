@@ -120,8 +120,7 @@ Result<void> ClaimLog::begin(const KeyedHash::Key& key, bool sync) {
   size_ = header.size();
   key_ = key;
   if (!sync) return {};
-  if (::fdatasync(fd_.get()) != 0)
-    return tl::unexpected(system_error(errno, "cannot sync " + path_));
+  if (auto synced = sync_file(fd_.get(), path_); !synced) return synced;
   return sync_directory(std::filesystem::path(path_).parent_path().string());
 }
 
@@ -181,8 +180,9 @@ Result<void> ClaimLog::commit(bool sync) {
   const std::string_view claims = std::string_view(frame_).substr(kFrameHead);
   frame_.replace(0, kFrameHead, frame_head(claims, salt_ ^ size_));
   if (auto written = write_all(fd_.get(), frame_, path_); !written) return written;
-  if (sync && ::fdatasync(fd_.get()) != 0)
-    return tl::unexpected(system_error(errno, "cannot sync " + path_));
+  if (sync) {
+    if (auto synced = sync_file(fd_.get(), path_); !synced) return synced;
+  }
   size_ += frame_.size();
   frame_.clear();
   return {};

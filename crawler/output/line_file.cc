@@ -122,9 +122,7 @@ Result<void> LineFile::cut_back(std::uint64_t size) {
 Result<void> LineFile::sync() {
   const OneAtATime::Use use(using_);
   if (synced_) return {};
-  if (::fdatasync(fd_.get()) != 0) {
-    return tl::unexpected(system_error(errno, "cannot sync " + path_));
-  }
+  if (auto synced = sync_file(fd_.get(), path_); !synced) return synced;
   synced_ = true;
   return {};
 }

@@ -214,8 +214,10 @@ Result<std::optional<SavedFiles::Place>> SavedFiles::place_of(const Url& url, bo
 Result<std::string> SavedFiles::finish(NewFile&& file, const Url& url) {
   const OneAtATime::Use use(using_);
   NewFile finished = std::move(file);
-  if (sync_ && ::fdatasync(finished.fd_.get()) != 0)
-    return tl::unexpected(system_error(errno, "cannot sync " + finished.path_));
+  if (sync_) {
+    if (auto synced = sync_file(finished.fd_.get(), finished.path_); !synced)
+      return tl::unexpected(synced.error());
+  }
   for (bool again = false;; again = true) {
     const auto place = place_of(url, true);
     if (!place && (again || place.error().code != ErrorCode::kNotFound))

@@ -129,8 +129,7 @@ Result<void> FilterLog::write_frame() {
     return head;
   if (auto rest = write_at(file_.get(), records, offset_ + kLogFrameBytes, path); !rest)
     return rest;
-  if (::fdatasync(file_.get()) != 0)
-    return tl::unexpected(system_error(errno, "cannot sync " + path));
+  if (auto synced = sync_file(file_.get(), path); !synced) return synced;
   offset_ += kLogFrameBytes + records.size();
   // That it is missing or not whole means nothing, so errors are ignored.
   const std::string mark = encode_log_frame({.sequence = in_flight_.first}, salt_);

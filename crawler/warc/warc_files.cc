@@ -51,10 +51,10 @@ class AppendFile {
     if (torn_)
       return error(ErrorCode::kClosed,
                    path_ + " may end with an incomplete record: run trawl resume");
-    if (::fdatasync(fd_.get()) == 0) return {};
+    auto synced = sync_file(fd_.get(), path_);
     // The next sync would succeed although the data of this one is lost.
-    torn_ = true;
-    return tl::unexpected(system_error(errno, "cannot sync " + path_));
+    if (!synced) torn_ = true;
+    return synced;
   }
   std::uint64_t size() const noexcept { return size_; }
 

@@ -77,10 +77,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
 }
 
 FrontierImpl::~FrontierImpl() {
-  // Before the shards and the store, in the order in which one starts the other.
-  if (restorer_) restorer_->stop();
-  queues_at_restart_.reset();
-  if (queue_counter_) queue_counter_->stop();
+  stop_restoring();     // before the shards and the store
   wake_timer_.reset();  // first: its thread uses the other members
   schedule_->stop();
   // While the other members exist, which after_commit() uses. Without a close() before, an error is
@@ -139,6 +136,13 @@ Result<void> FrontierImpl::restore() {
   read = read_waiting_depths(*store_, writer_.counters().deepest, identity_, depths_);
   restored_ = read.has_value();
   return read;
+}
+
+// In the order in which one starts the other.
+void FrontierImpl::stop_restoring() {
+  if (restorer_) restorer_->stop();
+  queues_at_restart_.reset();
+  if (queue_counter_) queue_counter_->stop();
 }
 
 void FrontierImpl::announce_to_all() {
@@ -255,9 +259,9 @@ Result<void> FrontierImpl::on_wake(std::function<void()> callback,
 }
 
 bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
+  if (!restorer_->is_done()) return false;
   // A commit moves URLs between the shards and the deferred ones, so an observation made during a
   // commit is not valid.
-  if (!restorer_->is_done()) return false;
   const std::uint64_t commit = commits_->commit_number();
   if (commit % 2 != 0 || !deferred_do(commits_->counters())) return false;
   const bool idle = std::ranges::all_of(shards_, [](const auto& shard) {
@@ -318,9 +322,7 @@ Result<void> FrontierImpl::close() {
   hurry_.store(true, std::memory_order_relaxed);
   const MutexLock lock(closing_);
   if (std::exchange(closed_, true)) return {};
-  if (restorer_) restorer_->stop();
-  queues_at_restart_.reset();
-  if (queue_counter_) queue_counter_->stop();
+  stop_restoring();
   Result<void> done = schedule_->close();
   // In this order: the committer and the shards use the store.
   if (auto ended = commits_->close(); done && !ended) done = ended;

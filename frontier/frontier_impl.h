@@ -130,6 +130,7 @@ class FrontierImpl final : public Frontier {
     return retry_;
   }
   void count_queues(std::unique_ptr<Store::QueueView> view, std::vector<HostId> hosts);
+  void stop_restoring();
   void announce_to_all();
   // Whether a URL of the shard could be leased but max_open_leases is reached.
   bool lacks_lease(std::uint32_t shard) const;

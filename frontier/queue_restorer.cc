@@ -17,7 +17,7 @@ Result<void> QueueRestorer::start(std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   try {
     thread_ = std::thread([this] {
-      auto done = restore_all();
+      auto done = run();
       const MutexLock lock(mutex_);
       if (!done && !waited_for_) calls_.failed(done.error());
       ended_ = std::move(done);
@@ -36,10 +36,6 @@ Result<void> QueueRestorer::start(std::chrono::milliseconds patience) {
   return ended_.value_or(Result<void>());
 }
 
-Result<void> QueueRestorer::run() {
-  return restore_all();
-}
-
 void QueueRestorer::stop() {
   // Relaxed: publishes no other data.
   stopping_.store(true, std::memory_order_relaxed);
@@ -52,7 +48,7 @@ void QueueRestorer::note_begun() {
   changed_.notify_all();
 }
 
-Result<void> QueueRestorer::restore_all() {
+Result<void> QueueRestorer::run() {
   Chunk chunk;
   Result<void> done;
   auto read = store_.visit_queues(

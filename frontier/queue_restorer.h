@@ -53,7 +53,6 @@ class QueueRestorer {
 
  private:
   struct Chunk;
-  Result<void> restore_all();
   Result<void> restore_chunk(Chunk& chunk);
   void note_begun();
 

@@ -87,7 +87,7 @@ std::optional<HostCounts> ShardState::counts(HostId id) {
 
 SteadyTime ShardState::next_turn_with_urls() const {
   const auto has_urls = [this](HostIndex i) { return hosts_[i].queue.has_urls(); };
-  if (awaiting_ + awaiting_read_ > 0) return last_now_;
+  if (any_awaits_head()) return last_now_;
   return std::min(
       {wake_time(), group_queues_.next_turn(), schedule_.first_time(has_urls, kMostIdleHosts)});
 }

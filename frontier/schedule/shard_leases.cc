@@ -117,7 +117,7 @@ Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out)
       break;
     }
     if (*host == kNoHost) {
-      needs_read_ = read_first_ != kNoHost || awaiting_ + awaiting_read_ > 0;
+      needs_read_ = read_first_ != kNoHost || any_awaits_head();
       break;
     }
     assert(!hosts_[*host].queue.head_empty());
@@ -227,7 +227,7 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
-  if (awaiting_ + awaiting_read_ > 0) return true;
+  if (any_awaits_head()) return true;
   const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
@@ -242,7 +242,7 @@ bool ShardState::has_turn() {
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox_.size_approx() > 0 || awaiting_ + awaiting_read_ > 0) return options_.clock();
+  if (inbox_.size_approx() > 0 || any_awaits_head()) return options_.clock();
   SteadyTime due = std::min(next_turn(), wake_time());
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);

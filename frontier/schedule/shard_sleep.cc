@@ -172,7 +172,7 @@ void ShardState::put_to_sleep(HostIndex i) {
 
 bool ShardState::has_due_host() {
   take_inbox();
-  return awaiting_ + awaiting_read_ > 0 || next_turn() <= look_at_clock();
+  return any_awaits_head() || next_turn() <= look_at_clock();
 }
 
 WakeRead ShardState::begin_waking() {

@@ -319,6 +319,7 @@ class ShardState {
   void want_head(HostIndex host);
   void await_head(HostIndex host);
   void stop_awaiting_head(Host& host);
+  bool any_awaits_head() const noexcept { return awaiting_ + awaiting_read_ > 0; }
   void begin_read(HostIndex host, std::size_t limit, HeadRead& read);
   void begin_wanted(std::size_t hosts, std::size_t limit, HeadRead& read);
   void end_read_of(HostIndex host, QueueRead& read, bool is_ahead, bool succeeded);

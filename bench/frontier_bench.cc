@@ -95,6 +95,24 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+double cost_of_making_a_url(const UrlMaker& maker) {
+  constexpr std::size_t kBatch = 1000;
+  constexpr int kBatches = 2000;
+  UrlBatch batch(maker, kBatch);
+  Random random(1);
+  const Usage before = Usage::now();
+  for (int i = 0; i < kBatches; ++i) {
+    batch.clear();
+    for (std::size_t j = 0; j < kBatch; ++j)
+      batch.add(random.below(10'000'000));
+  }
+  return (Usage::now() - before).cpu / (kBatches * static_cast<double>(kBatch));
+}
+
+void heading(const char* text) {
+  std::printf("\n%s\n", text);
+}
+
 }  // namespace trawl::bench
 
 int main(int argc, char** argv) {

@@ -95,8 +95,9 @@ struct OfferLoad {
 };
 // Returns when all are durable.
 void offer_all(Frontier& frontier, const UrlMaker& maker, const OfferLoad& load);
-// Leases and completes `pages` URLs, without links. Returns when the last call did, which may be
-// before the last completions are durable.
+// Leases and completes `pages` URLs, without links, and at most 64 more for each thread; as many
+// must be queued. Returns when the last call did, which may be before the last completions are
+// durable.
 void complete_all(Frontier& frontier, std::uint64_t pages, unsigned threads);
 
 // CPU seconds for making one URL, measured separately; subtracted from results.

@@ -1,5 +1,6 @@
-// Offers and leases by several threads, and what they cost without the frontier.
+// Offers and leases by several threads.
 #include <algorithm>
+#include <atomic>
 
 #include "bench/frontier_bench.h"
 
@@ -34,43 +35,25 @@ void offer_all(Frontier& frontier, const UrlMaker& maker, const OfferLoad& load)
     thread.join();
 }
 
-double cost_of_making_a_url(const UrlMaker& maker) {
-  constexpr std::size_t kBatch = 1000;
-  constexpr int kBatches = 2000;
-  UrlBatch batch(maker, kBatch);
-  Random random(1);
-  const Usage before = Usage::now();
-  for (int i = 0; i < kBatches; ++i) {
-    batch.clear();
-    for (std::size_t j = 0; j < kBatch; ++j)
-      batch.add(random.below(10'000'000));
-  }
-  return (Usage::now() - before).cpu / (kBatches * static_cast<double>(kBatch));
-}
-
-void heading(const char* text) {
-  std::printf("\n%s\n", text);
-}
-
 void complete_all(Frontier& frontier, std::uint64_t pages, unsigned threads) {
   constexpr std::size_t kLeasesAtOnce = 64;
-  const auto work = [&](std::uint64_t share) {
-    for (std::uint64_t done = 0; done < share;) {
+  std::atomic<std::int64_t> left{static_cast<std::int64_t>(pages)};
+  const auto work = [&] {
+    while (left.load(std::memory_order_relaxed) > 0) {
       const auto leases =
-          value_or_exit(frontier.lease({.max = std::min<std::uint64_t>(kLeasesAtOnce, share - done),
-                                        .wait = std::chrono::seconds(10)}));
+          value_or_exit(frontier.lease({.max = kLeasesAtOnce, .wait = std::chrono::seconds(10)}));
       if (leases.empty()) {
         std::fputs("nothing to lease\n", stderr);
         std::exit(1);
       }
       for (const Lease& lease : leases)
         value_or_exit(frontier.complete(lease.id, {.status = 200}, {}));
-      done += leases.size();
+      left.fetch_sub(static_cast<std::int64_t>(leases.size()), std::memory_order_relaxed);
     }
   };
   std::vector<std::thread> running;
   for (unsigned thread = 0; thread < threads; ++thread)
-    running.emplace_back(work, pages / threads);
+    running.emplace_back(work);
   for (auto& thread : running)
     thread.join();
 }

@@ -1,7 +1,5 @@
 // Refills: leases while every host's queue is read from the disk.
 #include <algorithm>
-#include <atomic>
-#include <fstream>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,24 +13,6 @@ namespace {
 constexpr std::size_t kRefillLeases = 64;
 // The first URLs of each host are in memory after opening.
 constexpr std::uint64_t kOpenedUrls = 4;
-
-// Leases and completes `pages` URLs in all.
-void crawl_queues(Frontier& frontier, std::uint64_t pages, unsigned threads) {
-  std::atomic<std::int64_t> left{static_cast<std::int64_t>(pages)};
-  const auto work = [&] {
-    while (left.load(std::memory_order_relaxed) > 0) {
-      const auto leases = value_or_exit(frontier.lease({.max = kRefillLeases}));
-      for (const Lease& lease : leases)
-        value_or_exit(frontier.complete(lease.id, {.status = 200}, {}));
-      left.fetch_sub(static_cast<std::int64_t>(leases.size()), std::memory_order_relaxed);
-    }
-  };
-  std::vector<std::thread> workers;
-  for (unsigned thread = 0; thread < threads; ++thread)
-    workers.emplace_back(work);
-  for (auto& worker : workers)
-    worker.join();
-}
 
 // Puts the hosts' turns into a random order: each gives one URL back until a random time.
 void shuffle_hosts(Frontier& frontier, std::uint32_t hosts) {
@@ -100,43 +80,24 @@ double disk_reads(const std::filesystem::path& directory) {
   return reads / (Usage::now() - before).wall;
 }
 
-struct Reads {
-  std::uint64_t calls = 0;
-  std::uint64_t from_disk = 0;
-
-  static Reads now() {
-    Reads reads;
-    std::ifstream io("/proc/self/io");
-    std::string name;
-    for (std::uint64_t value = 0; io >> name >> value;) {
-      if (name == "syscr:") reads.calls = value;
-      if (name == "read_bytes:") reads.from_disk = value;
-    }
-    return reads;
-  }
-};
-
 void measure(const char* what, const Settings& settings, const EmbeddedOptions& options,
              std::uint64_t pages, bool cold, bool shuffled = false) {
   auto opened = value_or_exit(EmbeddedFrontier::open(options));
-  crawl_queues(*opened, std::min(kOpenedUrls * settings.hosts, pages / 4), settings.threads);
+  complete_all(*opened, std::min(kOpenedUrls * settings.hosts, pages / 4), settings.threads);
   if (shuffled) shuffle_hosts(*opened, settings.hosts);
   value_or_exit(opened->flush());
   wait_until_quiet();
   if (cold) drop_caches(options.directory);
   const double disk = cold ? disk_reads(options.directory) : 0;
   if (cold) drop_caches(options.directory);
-  const Reads reads_before = Reads::now();
   const Usage before = Usage::now();
-  crawl_queues(*opened, pages, settings.threads);
+  complete_all(*opened, pages, settings.threads);
   value_or_exit(opened->flush());
   const Usage used = Usage::now() - before;
-  const Reads reads_after = Reads::now();
   const auto n = static_cast<double>(pages);
-  const auto calls = static_cast<double>(reads_after.calls - reads_before.calls);
   row(what, "%10.0f leases/s; CPU a lease %.1f us; %.3f reads, %.0f bytes of the disk a lease",
-      n / used.wall, 1e6 * used.cpu / n, calls / n,
-      static_cast<double>(reads_after.from_disk - reads_before.from_disk) / n);
+      n / used.wall, 1e6 * used.cpu / n, static_cast<double>(used.reads) / n,
+      static_cast<double>(used.from_disk) / n);
   if (cold) row("  the disk, reads of 8 KiB one by one", "%10.0f reads/s", disk);
 }
 

@@ -29,6 +29,8 @@ Usage Usage::now() {
   std::ifstream io("/proc/self/io");
   std::string name;
   for (std::uint64_t value = 0; io >> name >> value;) {
+    if (name == "syscr:") usage.reads = value;
+    if (name == "read_bytes:") usage.from_disk = value;
     if (name == "wchar:") usage.written = value;
     if (name == "write_bytes:") usage.to_disk = value;
   }
@@ -38,6 +40,8 @@ Usage Usage::now() {
 Usage Usage::operator-(const Usage& before) const {
   return {.wall = wall - before.wall,
           .cpu = cpu - before.cpu,
+          .reads = reads - before.reads,
+          .from_disk = from_disk - before.from_disk,
           .written = written - before.written,
           .to_disk = to_disk - before.to_disk};
 }

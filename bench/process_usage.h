@@ -1,4 +1,4 @@
-// The resources used by this process: time, bytes written, memory.
+// The resources used by this process: time, reads and writes, memory.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,12 @@
 namespace trawl::bench {
 
 struct Usage {
-  double wall = 0;            // seconds
-  double cpu = 0;             // seconds of all threads, user and system
-  std::uint64_t written = 0;  // bytes passed to write(2) and similar calls
-  std::uint64_t to_disk = 0;  // bytes that the kernel has written, or will write, to the disk
+  double wall = 0;              // seconds
+  double cpu = 0;               // seconds of all threads, user and system
+  std::uint64_t reads = 0;      // calls of read(2) and similar ones
+  std::uint64_t from_disk = 0;  // bytes that the kernel has read from the disk
+  std::uint64_t written = 0;    // bytes passed to write(2) and similar calls
+  std::uint64_t to_disk = 0;    // bytes that the kernel has written, or will write, to the disk
 
   static Usage now();
   Usage operator-(const Usage& before) const;

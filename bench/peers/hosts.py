@@ -85,6 +85,19 @@ def connections(options, directory):
     return right
 
 
+def watched_crawl(trawl, server, directory, timeout, watch):
+    """(used, counted) of a crawl that is watched; prints its summary."""
+    try:
+        used, place = crawl(trawl, server, directory, timeout, watch)
+    finally:
+        counted = server.stop()
+    lines = [line for line in used.output.splitlines()
+             if line.startswith(("fetched", "failed", "filter"))]
+    shutil.rmtree(place)
+    print("\n".join(lines) + "\n")
+    return used, counted
+
+
 def memory(options, directory):
     """Resident memory while crawling an endless web: each page links to five new ones."""
     pages = options.pages or (20_000 if options.quick else 1_000_000)
@@ -100,14 +113,7 @@ def memory(options, directory):
             last[0] = time.monotonic()
             samples.append(resident(process.pid))
 
-    try:
-        used, place = crawl(trawl, server, directory, options.timeout, watch)
-    finally:
-        counted = server.stop()
-    lines = [line for line in used.output.splitlines()
-             if line.startswith(("fetched", "failed", "filter"))]
-    shutil.rmtree(place)
-    print("\n".join(lines) + "\n")
+    used, counted = watched_crawl(trawl, server, directory, options.timeout, watch)
     step = max(1, len(samples) // 10)
     print("resident, MiB, in the course of it: "
           + ", ".join(f"{size >> 20}" for size in samples[::step]))
@@ -135,14 +141,7 @@ def web(options, directory):
         if seconds > samples[-1][0] + 0.2:
             samples.append((seconds, resident(process.pid)))
 
-    try:
-        used, place = crawl(trawl, server, directory, options.timeout, watch)
-    finally:
-        counted = server.stop()
-    lines = [line for line in used.output.splitlines()
-             if line.startswith(("fetched", "failed", "filter"))]
-    shutil.rmtree(place)
-    print("\n".join(lines) + "\n")
+    used, counted = watched_crawl(trawl, server, directory, options.timeout, watch)
     marks = [0.0, *counted["marks"]]
     print_table(["pages", "pages/s", "resident MiB so far"],
                 [[f"{(i + 1) * part:,}", f"{part / (end - begin):.0f}",

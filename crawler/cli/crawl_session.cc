@@ -115,7 +115,9 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   const auto attend = [&](std::chrono::milliseconds longest_wait) {
     if (const auto wanted = stop.take(); wanted != StopRequest::kNone)
       interruption.stop(crawl, wanted == StopRequest::kNow);
-    if (const auto signal = signals.wait(longest_wait)) {
+    // All that are pending: the crawl may end between two turns, and the last one quits at once.
+    for (auto signal = signals.wait(longest_wait); signal;
+         signal = signals.wait(std::chrono::milliseconds(0))) {
       progress.finish();
       if (*signal == SIGUSR1) {
         crawl.request_checkpoint();

@@ -25,6 +25,7 @@ test_packages=(
   chromium chromium-driver  # tests/e2e looks at the status page with it
   wget           # its files' names, and its WARC files, are compared with ours
   strace         # counts reads
+  python3-tinycss2 libjs-bootstrap  # its reading of style sheets is compared with ours, on these
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
   redis-tools python3-redis  # clients of trawl serve

@@ -24,6 +24,7 @@
 #include "crawler/cli/say.h"
 #include "crawler/cli/verb_help.h"
 #include "crawler/config/nearest_name.h"
+#include "crawler/parse/css/style_sheet_reader.h"
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
@@ -44,13 +45,17 @@ only a URL with a private address may redirect to a private address. For a file,
 with --base; without it, relative links are dropped unless the page has a <base href>. A server's
 Link and X-Robots-Tag headers are used too; their links come from header@link.
 
+PAGE may be a style sheet: its type is text/css, or its file name ends with .css. Its URLs have the
+kind resource and come from css@import, css@font or css@image.
+
 KINDS is a comma-separated list of:
   navigation  <a href>, <area href>            resource  images, media, scripts, style sheets
   document    <iframe>, <frame>, <object>,     related   <link rel> alternate, next, prev,
               <embed>                                    amphtml, canonical
   form        <form action>, sent by GET       citation  <blockquote cite>, <q cite>
   refresh     <meta http-equiv=refresh>
-or "pages", the default (navigation, document, related and refresh, which a crawl follows), or "all".
+or "pages", the default (navigation, document, related and refresh, which a crawl follows; of a style
+sheet, resource), or "all".
 
   --text   add a column before the URL: the text between <a> and </a>, empty for other links
   --json   {"url":"...","kind":"navigation","element":"a","attribute":"href","rel":"",
@@ -60,6 +65,7 @@ or "pages", the default (navigation, document, related and refresh, which a craw
           R"(A line for each link, on standard output; properties of the page on standard error.)",
       .examples = {{"trawl links https://example.com/"},
                    {"trawl links page.html --base https://example.com/a/ --kinds all"},
+                   {"trawl links style.css --base https://example.com/css/style.css"},
                    {"curl -s https://example.com/ | trawl links - --base https://example.com/ -q | "
                     "cut -f4 | sort -u"}},
       .exits = {{0, "the page was read"},
@@ -110,13 +116,23 @@ void add_headers(const Document& document, const Url& base, const LinkOptions& o
     link.follow = false;
 }
 
+bool is_style_sheet(const Document& document) {
+  if (!document.content_type.empty()) return is_css_media_type(document.content_type);
+  return !document.url && document.name.ends_with(".css");
+}
+
+// The name of what found the links.
+std::string_view engine_of(const Document& document, const PageLinks& page) {
+  return is_style_sheet(document) ? "css" : to_string(page.engine);
+}
+
 constexpr std::size_t kMaxPageBytes = 64u << 20;
 
 struct LinksArguments {
   std::string source;
   std::string base;
   std::string content_type;
-  LinkKinds kinds = LinkKinds::pages();
+  std::optional<LinkKinds> kinds;
   LinkEngine engine = LinkEngine::kScanner;
   bool text = false;
   bool json = false;
@@ -183,7 +199,7 @@ void warn_unless_html(const Document& document, const std::string& content_type)
   }
 }
 
-std::string_view why(LinksSkipped skipped) {
+std::string_view why(LinksSkipped skipped, bool style_sheet) {
   switch (skipped) {
     case LinksSkipped::kNo:
       break;
@@ -192,7 +208,8 @@ std::string_view why(LinksSkipped skipped) {
     case LinksSkipped::kTooDeep:
       return "its elements are nested too deeply for Gumbo; use --engine scanner";
     case LinksSkipped::kTooSlow:
-      return "Gumbo takes too long; use --engine scanner";
+      return style_sheet ? "its URLs take too long to resolve"
+                         : "Gumbo takes too long; use --engine scanner";
     case LinksSkipped::kUnparsable:
       return "Gumbo failed; use --engine scanner";
   }
@@ -214,7 +231,7 @@ std::string names_of(const RobotsDirectives& robots) {
   return names;
 }
 
-void print_facts(const Url& url, const PageLinks& page) {
+void print_facts(const Url& url, const Document& document, const PageLinks& page) {
   const auto line = [](std::string_view name, std::string_view value) {
     if (!value.empty()) say(stderr, "{:<10}{}\n", name, value);
   };
@@ -229,7 +246,7 @@ void print_facts(const Url& url, const PageLinks& page) {
                                 page.refresh->url ? " to " : "", href(page.refresh->url)));
   }
   line("encoding", page.encoding);
-  line("engine", to_string(page.engine));
+  line("engine", engine_of(document, page));
   const auto nofollow =
       std::ranges::count_if(page.links, [](const Link& link) { return !link.follow; });
   line("links", fmt::format("{}, {} of them nofollow", page.links.size(), nofollow));
@@ -275,7 +292,7 @@ void print_json(const Url& url, const Document& document, const PageLinks& page,
               {"refresh", refresh},
               {"content_type", document.content_type},
               {"encoding", page.encoding},
-              {"engine", to_string(page.engine)},
+              {"engine", engine_of(document, page)},
               {"bytes", document.bytes.size()},
               {"links", page.links.size()},
               {"invalid", page.invalid},
@@ -292,8 +309,27 @@ Result<void> print(const LinksArguments& arguments, const Url& url, const Docume
   }
   if (arguments.json) print_json(url, document, page, out);
   if (auto written = out.flush(); !written) return written;
-  if (!arguments.json && !arguments.quiet) print_facts(url, page);
+  if (!arguments.json && !arguments.quiet) print_facts(url, document, page);
   return {};
+}
+
+PageLinks read_page(const LinksArguments& arguments, const Document& document, const Url& url) {
+  LinkOptions options{.kinds = arguments.kinds.value_or(LinkKinds::pages()),
+                      .engine = arguments.engine,
+                      .texts = arguments.text,
+                      .max_bytes = kMaxPageBytes};
+  PageLinks page;
+  if (is_style_sheet(document)) {
+    if (!arguments.kinds) options.kinds = {LinkKind::kResource};
+    StyleSheetReader(options).read_into(document.bytes, document.content_type, url, page);
+    if (!options.kinds.has(LinkKind::kResource)) page.links.clear();
+  } else {
+    warn_unless_html(document, document.content_type);
+    page = LinkExtractor(options).extract(document.bytes, document.content_type, url);
+  }
+  if (page.skipped == LinksSkipped::kNo)
+    add_headers(document, page.base.value_or(url), options, page);
+  return page;
 }
 
 int run_links(const LinksArguments& arguments) {
@@ -307,19 +343,14 @@ int run_links(const LinksArguments& arguments) {
                                                   document->name, kMaxPageBytes >> 20)});
   }
   if (!arguments.content_type.empty()) document->content_type = arguments.content_type;
-  warn_unless_html(*document, document->content_type);
   if (!url) url = document->url.value_or(Url());
-  const LinkOptions options{.kinds = arguments.kinds,
-                            .engine = arguments.engine,
-                            .texts = arguments.text,
-                            .max_bytes = kMaxPageBytes};
-  PageLinks page = LinkExtractor(options).extract(document->bytes, document->content_type, *url);
+  const PageLinks page = read_page(arguments, *document, *url);
   if (page.skipped != LinksSkipped::kNo) {
-    return report({ErrorCode::kInvalidArgument,
-                   fmt::format("cannot read {}: {}", document->name, why(page.skipped))});
+    return report(
+        {ErrorCode::kInvalidArgument, fmt::format("cannot read {}: {}", document->name,
+                                                  why(page.skipped, is_style_sheet(*document)))});
   }
   warn_of_missing_base(*url, *document, page);
-  add_headers(*document, page.base.value_or(*url), options, page);
   const auto printed = print(arguments, *url, *document, page);
   return printed ? kDone : report(printed.error());
 }

@@ -19,6 +19,11 @@ constexpr bool is_html_media_type(std::string_view content_type) noexcept {
   return equal_in_any_case(type, "text/html") || equal_in_any_case(type, "application/xhtml+xml");
 }
 
+// Whether it is the media type of style sheets.
+constexpr bool is_css_media_type(std::string_view content_type) noexcept {
+  return equal_in_any_case(media_type(content_type), "text/css");
+}
+
 // The value that applies of a header with several values, or of several headers joined with ", ":
 // the last valid type other than "*/*", perhaps with the charset of an earlier one (Fetch standard,
 // "extract a MIME type"). The whole text if there is only one value, or no valid one.

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "base/ascii.h"
+#include "crawler/parse/css/css_references.h"
 #include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/html/collapsed_text.h"
-#include "crawler/parse/html/css_references.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/parse/html/srcset.h"
 
@@ -273,8 +273,8 @@ void ReferenceCollector::add_srcset(Element element, Attribute attribute,
 
 void ReferenceCollector::add_css(std::string_view css, CssSource source, Element element) {
   CssReferences urls(css, source, page_.made);
-  while (const auto url = urls.next()) {
-    add({.value = *url,
+  while (const auto found = urls.next()) {
+    add({.value = found->url,
          .rel = {},
          .kind = LinkKind::kResource,
          .element = element,

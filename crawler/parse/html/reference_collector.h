@@ -9,7 +9,7 @@
 
 #include "trawl/links.h"
 
-#include "crawler/parse/html/css_references.h"
+#include "crawler/parse/css/css_references.h"
 #include "crawler/parse/html/element.h"
 #include "crawler/parse/html/page_references.h"
 

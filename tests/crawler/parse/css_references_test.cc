@@ -1,4 +1,4 @@
-#include "crawler/parse/html/css_references.h"
+#include "crawler/parse/css/css_references.h"
 
 #include <deque>
 #include <random>
@@ -22,8 +22,8 @@ Urls urls(std::string_view css, CssSource source = CssSource::kStyleSheet) {
   Urls result;
   std::deque<std::string> made;
   CssReferences references(css, source, made);
-  while (const auto url = references.next())
-    result.emplace_back(*url);
+  while (const auto found = references.next())
+    result.emplace_back(found->url);
   return result;
 }
 
@@ -36,6 +36,7 @@ TEST(CssReferences, Urls) {
   EXPECT_EQ(urls("a{b:url(data:,x)url(#id)url('#id')url( ' #id')url(x#id)}"),
             (Urls{"data:,x", "x#id"}));
   EXPECT_EQ(urls("<!-- a{b:url(x)} --> a{b:url(y)}-->url(z)"), (Urls{"x", "y", "z"}));
+  EXPECT_EQ(urls("<!--url(x)--url(y)<!-url(y)<url(z)"), (Urls{"x", "z"}));
 }
 
 TEST(CssReferences, OtherFunctionsAndNames) {
@@ -115,6 +116,41 @@ TEST(CssReferences, Imports) {
   EXPECT_EQ(urls("@import '';@import '#a';@import url();@import 'b'"), Urls{"b"});
 }
 
+// The references with their uses: "font x".
+Urls uses(std::string_view css) {
+  Urls result;
+  std::deque<std::string> made;
+  CssReferences references(css, CssSource::kStyleSheet, made);
+  while (const auto found = references.next())
+    result.push_back(fmt::format("{} {}", to_string(found->use), found->url));
+  return result;
+}
+
+TEST(CssReferences, Uses) {
+  EXPECT_EQ(uses("@import 'a';@import url(b) print;c{background:url(d)}"),
+            (Urls{"import a", "import b", "image d"}));
+  EXPECT_EQ(uses("@font-face{src:url(a) format('woff'),url('b')}c{d:url(e)}"),
+            (Urls{"font a", "font b", "image e"}));
+  EXPECT_EQ(uses("@media print{@FONT-FACE /*x*/ {src:local('x y'),url(a)}b{c:url(d)}}e{f:url(g)}"),
+            (Urls{"font a", "image d", "image g"}));
+  EXPECT_EQ(uses("@font\\2d face{src:url(a)}@font-face;b{c:url(d)}@font-faces{src:url(e)}"),
+            (Urls{"font a", "image d", "image e"}));
+}
+
+TEST(CssReferences, ImageSets) {
+  EXPECT_EQ(urls("a{b:image-set('c' 1x,url(d) 2x, \"e\" type('image/png') 3x),'f';g:'h'}"),
+            (Urls{"c", "d", "e"}));
+  EXPECT_EQ(urls("a{b:-webkit-image-set('c' 1x) 'd';e:Image-Set(url('f') 1x,'g' 2x)}"),
+            (Urls{"c", "f", "g"}));
+  EXPECT_EQ(urls("a{b:cross-fade(image-set('c' 1x),'d');e:calc((1px + 2px)*2) 'f'}"), Urls{"c"});
+  EXPECT_EQ(urls("a{b:image-set(linear-gradient('c'),(('d')),'e' 1x)}"), Urls{"e"});
+  EXPECT_EQ(urls("a{b:image-set('' 1x,'#c' 2x,'d' 3x)}"), Urls{"d"});
+  EXPECT_EQ(urls("a{b:my-image-set('c') image-sets('c') image-set ('c') #image-set('c')}"), Urls{});
+  EXPECT_EQ(urls("a{b:image-set('c' 1x;d:'e'}f{g:'h'}"), Urls{"c"}) << "not closed";
+  EXPECT_EQ(urls("a{b:im\\61ge-set('c' 1x)}"), Urls{"c"});
+  EXPECT_EQ(urls("@supports (a:image-set('b' 1x)){c{d:image-set('e' 1x)}}"), Urls{"e"});
+}
+
 TEST(CssReferences, PreludesLoadNothing) {
   EXPECT_EQ(urls("@namespace url(http://www.w3.org/2000/svg);a{b:url(c)}"), Urls{"c"});
   EXPECT_EQ(urls("@document url(a){b{c:url(d)}}"), Urls{"d"});
@@ -136,10 +172,10 @@ TEST(CssReferences, ViewsLieInTheSheetUnlessUnescaped) {
   const std::string css = "a{b:url(plain)url(e\\73 caped)url('quoted')}";
   std::deque<std::string> made;
   CssReferences references(css, CssSource::kStyleSheet, made);
-  EXPECT_EQ(references.next()->data(), css.data() + css.find("plain"));
+  EXPECT_EQ(references.next()->url.data(), css.data() + css.find("plain"));
   const auto escaped = references.next();
-  EXPECT_EQ(escaped->data(), made.front().data());
-  EXPECT_EQ(references.next()->data(), css.data() + css.find("quoted"));
+  EXPECT_EQ(escaped->url.data(), made.front().data());
+  EXPECT_EQ(references.next()->url.data(), css.data() + css.find("quoted"));
   EXPECT_EQ(made, std::deque<std::string>{"escaped"});
 }
 
@@ -160,8 +196,9 @@ TEST(CssReferences, RandomSheets) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::mt19937 random(seed);
   constexpr std::string_view kPieces[] = {
-      "url(", "'", "\"", ")",  "\\", "\n",   "@import", " ",  "{",  "}", ";",    "/*",
-      "*/",   "#", "a",  "75", "-",  "<!--", "-->",     "\r", "@x", "(", "\x01", "\xC3"};
+      "url(", "'",  "\"", ")",  "\\",   "\n",   "@import",    " ",         "{",
+      "}",    ";",  "/*", "*/", "#",    "a",    "75",         "-",         "<!--",
+      "-->",  "\r", "@x", "(",  "\x01", "\xC3", "image-set(", "@font-face"};
   for (int round = 0; round < 50'000; ++round) {
     const std::string css = test::random_text(random, kPieces, random() % 20);
     for (const CssSource source : {CssSource::kStyleSheet, CssSource::kDeclarations}) {

@@ -1,4 +1,11 @@
-#include "crawler/parse/html/css_references.h"
+// Reads tokens, not rules: a URL counts by the few tokens before it (an at-keyword, a function), so
+// nothing needs to be nested or remembered, and damaged sheets give the URLs that they have.
+//
+// Nearly all of a sheet is names, numbers and punctuation that cannot begin or end anything of
+// interest. skip_plain_text() passes over them byte by byte. It stops at "(", and whether that
+// ends the name of a function is decided by the bytes before it: they are the whole name, since
+// names with escapes have been taken at their backslash.
+#include "crawler/parse/css/css_references.h"
 
 #include <algorithm>
 
@@ -14,6 +21,11 @@ constexpr AsciiSet kNameAscii =
 // Bytes that an unquoted URL cannot contain: "(\"'" and non-printable code points.
 constexpr AsciiSet kBadInUrl =
     AsciiSet().with("(\"'\x0B\x7F").with_range(0x01, 0x08).with_range(0x0E, 0x1F);
+constexpr AsciiSet kEndsPlainUrl = kBadInUrl.with(") \t\n\r\f\\").with_range('\0', '\0');
+constexpr AsciiSet kEndsPlainString = AsciiSet().with("\"'\n\r\f\\").with_range('\0', '\0');
+// Where skip_plain_text() stops: always, and where the ends of blocks and declarations count.
+constexpr AsciiSet kStarts = AsciiSet().with("\"'(@\\/<");
+constexpr AsciiSet kStartsAndEnds = kStarts.with("){};");
 
 bool is_name_byte(char byte) noexcept {
   return !is_ascii(byte) || kNameAscii.contains(byte);
@@ -33,8 +45,9 @@ CssReferences::CssReferences(std::string_view css, CssSource source, std::deque<
   }
 }
 
-std::optional<std::string_view> CssReferences::next() {
+std::optional<CssReference> CssReferences::next() {
   while (true) {
+    if (!after_import_) skip_plain_text();
     const Token token = take_token();
     const bool imported = after_import_;
     if (token != Token::kSpace) after_import_ = false;
@@ -44,26 +57,66 @@ std::optional<std::string_view> CssReferences::next() {
       case Token::kAtKeyword:
         in_prelude_ = true;
         after_import_ = equal_in_any_case(value_, "import");
+        before_font_face_ = equal_in_any_case(value_, "font-face");
         break;
       case Token::kBlockStart:
         imports_count_ = false;
-        in_prelude_ = false;
+        in_font_face_ = before_font_face_;
+        end_prelude();
         break;
       case Token::kBlockEnd:
+        in_font_face_ = false;
+        end_prelude();
+        break;
       case Token::kSemicolon:
-        in_prelude_ = false;
+        end_prelude();
         break;
       case Token::kString:
       case Token::kUrl:
-        if (imported ? imports_count_ : token == Token::kUrl && !in_prelude_) {
-          if (const auto url = loaded_url()) return url;
-        }
+        if (const auto found = reference(token, imported)) return found;
         break;
       case Token::kSpace:
       case Token::kOther:
         break;
     }
   }
+}
+
+// The end of a declaration or of an at-rule's prelude. Parentheses left open end here, too: a
+// browser would go on to the end of the sheet and load nothing of it.
+void CssReferences::end_prelude() noexcept {
+  in_prelude_ = false;
+  before_font_face_ = false;
+  open_ = 0;
+  image_set_ = 0;
+}
+
+// What `token` with value_ loads, if anything.
+std::optional<CssReference> CssReferences::reference(Token token, bool imported) {
+  if (imported) {
+    if (!imports_count_ || !is_loaded()) return std::nullopt;
+    return CssReference{kept_value(), CssUse::kImport};
+  }
+  const bool in_image_set = image_set_ != 0 && open_ == image_set_;
+  if (in_prelude_ || (token == Token::kString && !in_image_set) || !is_loaded())
+    return std::nullopt;
+  return CssReference{kept_value(), in_font_face_ ? CssUse::kFont : CssUse::kImage};
+}
+
+// Goes on to the next byte that may begin a token that counts. A name with an escape in it is
+// taken from its beginning.
+void CssReferences::skip_plain_text() noexcept {
+  const bool ends_count = imports_count_ || in_prelude_ || in_font_face_ || open_ != 0;
+  const AsciiSet& stops = ends_count ? kStartsAndEnds : kStarts;
+  const std::size_t begin = at_;
+  while (at_ < css_.size() && !stops.contains(css_[at_]))
+    ++at_;
+  if (at_ == css_.size() || (css_[at_] != '(' && css_[at_] != '\\')) return;
+  std::size_t name = at_;
+  while (name > begin && is_name_byte(css_[name - 1]))
+    --name;
+  if (name > begin && css_[name - 1] == '#') --name;  // not a function
+  at_ = name;
 }
 
 CssReferences::Token CssReferences::take_token() {
@@ -77,6 +130,12 @@ CssReferences::Token CssReferences::take_token() {
       return take_spaces();
     case '/':
       return peek(1) == '*' ? take_comment() : take_one(Token::kOther);
+    case '(':
+      ++open_;
+      return take_one(Token::kOther);
+    case ')':
+      close_parenthesis();
+      return take_one(Token::kOther);
     case '"':
     case '\'':
       return take_string();
@@ -141,13 +200,32 @@ CssReferences::Token CssReferences::take_name() {
   read_name();
   if (!is_name || peek(0) != '(') return Token::kOther;
   end_value();
-  return equal_in_any_case(value_, "url") ? take_url() : take_one(Token::kOther);
+  return take_function(value_);
+}
+
+// Takes the parenthesis after the name of a function, and all of an unquoted URL.
+CssReferences::Token CssReferences::take_function(std::string_view name) {
+  if (equal_in_any_case(name, "url")) return take_url();
+  const bool image_set =
+      equal_in_any_case(name, "image-set") || equal_in_any_case(name, "-webkit-image-set");
+  ++open_;
+  if (image_set && image_set_ == 0) image_set_ = open_;
+  return take_one(Token::kOther);
+}
+
+void CssReferences::close_parenthesis() noexcept {
+  if (open_ == 0) return;
+  --open_;
+  if (open_ < image_set_) image_set_ = 0;
 }
 
 CssReferences::Token CssReferences::take_string() {
   const char quote = css_[at_++];
   begin_value();
-  while (at_ < css_.size() && css_[at_] != quote) {
+  while (true) {
+    while (at_ < css_.size() && !kEndsPlainString.contains(css_[at_]))
+      ++at_;
+    if (at_ == css_.size() || css_[at_] == quote) break;
     const char c = css_[at_];
     if (is_newline(c)) return Token::kOther;
     if (c == '\0') {
@@ -170,6 +248,7 @@ CssReferences::Token CssReferences::take_url() {
   ++at_;
   take_spaces();
   if (peek(0) == '"' || peek(0) == '\'') {
+    ++open_;
     return take_string() == Token::kString ? Token::kUrl : Token::kOther;
   }
   return take_unquoted_url();
@@ -177,7 +256,10 @@ CssReferences::Token CssReferences::take_url() {
 
 CssReferences::Token CssReferences::take_unquoted_url() {
   begin_value();
-  while (at_ < css_.size() && css_[at_] != ')' && !is_html_white_space(css_[at_])) {
+  while (true) {
+    while (at_ < css_.size() && !kEndsPlainUrl.contains(css_[at_]))
+      ++at_;
+    if (at_ == css_.size() || css_[at_] == ')' || is_html_white_space(css_[at_])) break;
     const char c = css_[at_];
     if (c == '\0') {
       replace_here(kReplacementCharacter, 1);
@@ -259,13 +341,15 @@ void CssReferences::end_value() {
   value_ = changed_value_;
 }
 
-// The value of the token, if it is a URL that is loaded.
-std::optional<std::string_view> CssReferences::loaded_url() {
+// Whether the value of the token is a URL that is loaded.
+bool CssReferences::is_loaded() const noexcept {
   const auto first =
       std::ranges::find_if(value_, [](char c) { return static_cast<unsigned char>(c) > ' '; });
-  if (first == value_.end() || *first == '#') return std::nullopt;
-  if (!changed_) return value_;
-  return made_.emplace_back(changed_value_);
+  return first != value_.end() && *first != '#';
+}
+
+std::string_view CssReferences::kept_value() {
+  return changed_ ? made_.emplace_back(changed_value_) : value_;
 }
 
 char CssReferences::peek(std::size_t ahead) const noexcept {

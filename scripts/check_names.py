@@ -40,6 +40,7 @@ SUBJECTS = {
     "crawler/run/crawl_control.h": "the values of the calls that steer a crawl",
     "crawler/warc/http_head.h": "heads of messages as archives keep them",
     "crawler/warc/record_text.h": "what all records are written with",
+    "crawler/wacz/wacz_package.h": "writing one",
     "filter/exact/exact_keys_format.h": "a file format",
     "filter/hash/siphash.h": "the hash SipHash",
     "filter/snapshot/snapshot_format.h": "a file format",

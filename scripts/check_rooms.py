@@ -38,7 +38,7 @@ FLOORS = [
     ["crawler/log"],
     ["crawler/http", "crawler/resp"],
     ["crawler/output", "crawler/crash"],
-    ["crawler/decide"],
+    ["crawler/decide", "crawler/wacz"],
     ["crawler/state"],
     ["crawler/run"],
     ["crawler/explain", "crawler/status"],

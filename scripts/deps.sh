@@ -11,7 +11,7 @@ build_packages=(
   libcurl4-openssl-dev libgumbo-dev libconcurrentqueue-dev librocksdb-dev
   libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
   libidn2-dev libpsl-dev libxxhash-dev
-  libxml2-dev zlib1g-dev libdeflate-dev libbrotli-dev libzstd-dev
+  libxml2-dev zlib1g-dev libminizip-dev libdeflate-dev libbrotli-dev libzstd-dev
   libc-ares-dev libre2-dev libssl-dev
   nlohmann-json3-dev libcpp-httplib-dev libmicrohttpd-dev libexpected-dev
   python3-dev    # the Python package

@@ -317,6 +317,7 @@ int run_command_line(int argc, char** argv) {
   add_robots_command(app, exit_code);
   add_sitemap_command(app, exit_code);
   add_warc_command(app, exit_code);
+  add_wacz_command(app, exit_code);
   add_serve_command(app, exit_code);
   add_help_command(app);
   // Not in --help: for manual pages and completions.

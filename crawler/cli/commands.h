@@ -75,4 +75,7 @@ void add_sitemap_command(CLI::App& app, int& exit_code);
 // Adds `trawl warc` and its commands.
 void add_warc_command(CLI::App& app, int& exit_code);
 
+// Adds `trawl wacz`.
+void add_wacz_command(CLI::App& app, int& exit_code);
+
 }  // namespace trawl::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <system_error>
 
 #include <fmt/chrono.h>
@@ -44,13 +45,15 @@ std::string stem_of(const std::string& name, std::string_view prefix, std::strin
   return ours ? std::string(stem) : std::string();
 }
 
-Result<std::vector<std::string>> stems(const std::filesystem::path& directory,
-                                       std::string_view prefix, std::string_view ending) {
+// The results of `stem_of_name` for all names there, except empty ones, in order.
+Result<std::vector<std::string>> names(
+    const std::filesystem::path& directory,
+    const std::function<std::string(const std::string&)>& stem_of_name) {
   std::vector<std::string> found;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::string stem = stem_of(entry->path().filename().string(), prefix, ending);
+    std::string stem = stem_of_name(entry->path().filename().string());
     if (!stem.empty()) found.push_back(std::move(stem));
   }
   if (error) {
@@ -59,6 +62,11 @@ Result<std::vector<std::string>> stems(const std::filesystem::path& directory,
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+Result<std::vector<std::string>> stems(const std::filesystem::path& directory,
+                                       std::string_view prefix, std::string_view ending) {
+  return names(directory, [&](const std::string& name) { return stem_of(name, prefix, ending); });
 }
 
 std::string concat(std::string_view a, std::string_view b, std::string_view c = {}) {
@@ -107,6 +115,12 @@ std::string warc_stem(std::string_view prefix, std::chrono::system_clock::time_p
 Result<std::vector<std::string>> open_warc_stems(const std::filesystem::path& directory,
                                                  std::string_view prefix) {
   return stems(directory, prefix, concat(kWarc, kOpen));
+}
+
+Result<std::vector<std::string>> closed_warc_stems(const std::filesystem::path& directory) {
+  return names(directory, [](const std::string& name) {
+    return name.ends_with(kWarc) ? name.substr(0, name.size() - kWarc.size()) : std::string();
+  });
 }
 
 Result<void> remove_leftovers(const std::filesystem::path& directory, std::string_view prefix) {

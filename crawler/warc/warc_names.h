@@ -38,6 +38,8 @@ std::string warc_stem(std::string_view prefix, std::chrono::system_clock::time_p
 // The stems of the open files with this prefix, in order of their names.
 Result<std::vector<std::string>> open_warc_stems(const std::filesystem::path& directory,
                                                  std::string_view prefix);
+// The stems of all closed files there, with any prefix, in order of their names.
+Result<std::vector<std::string>> closed_warc_stems(const std::filesystem::path& directory);
 // Removes what a crash may have left while a file was being closed: an unfinished index, and the
 // unsorted lines of closed files.
 Result<void> remove_leftovers(const std::filesystem::path& directory, std::string_view prefix);

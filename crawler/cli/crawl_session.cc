@@ -105,8 +105,8 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
   calls.stop = [&stop](bool now) { stop.ask(now); };
   RunningCrawlSource explainer(crawl);
   calls.explain = [&explainer](const std::string& url, std::optional<std::uint32_t> depth,
-                               std::optional<std::uint32_t> hops) {
-    return explainer.explain({.url = url, .depth = depth, .hops = hops});
+                               std::optional<std::uint32_t> hops, std::optional<FoundAs> kind) {
+    return explainer.explain({.url = url, .depth = depth, .hops = hops, .kind = kind});
   };
   if (const auto started = status.start(crawl, std::move(calls)); !started)
     return report(started.error());

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ is given. Otherwise the state directory is read; nothing is changed.
 
 A seed has depth 0, a URL that the crawl holds the depth at which it was found, any other URL depth 1.
 --depth sets another depth, --hops how many pages in a row, up to the one with the link, were out of
-scope. A link in skipped.jsonl has the depth of its page plus one, the target of a redirect the depth of
+scope, --kind how the link was found, for scope.rules with a kind. A link in skipped.jsonl has the depth of its page plus one, the target of a redirect the depth of
 the redirect.)",
       .output =
           R"(For each URL the verdict and lines of details, with an empty line between two URLs; with --json,
@@ -69,6 +70,7 @@ struct ExplainArguments {
   std::vector<std::string> urls;
   std::optional<std::uint32_t> depth;
   std::optional<std::uint32_t> hops;
+  std::optional<FoundAs> kind;
   std::string robots;
   bool fetch_robots = false;
   bool json = false;
@@ -132,11 +134,13 @@ class Answers {
       : arguments_(arguments), config_(config) {}
 
   Result<ordered_json> explain(const std::string& url) const {
-    const UrlQuestion question{.url = url, .depth = arguments_.depth, .hops = arguments_.hops};
+    const UrlQuestion question{
+        .url = url, .depth = arguments_.depth, .hops = arguments_.hops, .kind = arguments_.kind};
     if (explainer_) return to_json(explainer_->explain(question, files_.get()));
     std::string target = "/api/v1/url?url=" + ControlClient::escaped(url);
     if (question.depth) target += fmt::format("&depth={}", *question.depth);
     if (question.hops) target += fmt::format("&hops={}", *question.hops);
+    if (question.kind) target += fmt::format("&kind={}", to_string(*question.kind));
     const auto text = running_->get(target);
     if (!text) return tl::unexpected(text.error());
     auto json = ordered_json::parse(*text, nullptr, false);
@@ -241,6 +245,16 @@ void add_explain_command(CLI::App& app, int& exit_code) {
                       "Links from a seed (default: as the crawl found it, else 0 or 1)");
   command->add_option("--hops", arguments->hops,
                       "Pages out of scope in a row that lead to the URL");
+  const std::string kinds = fmt::format("{}", fmt::join(kFoundAsNames, ", "));
+  command
+      ->add_option_function<std::string>(
+          "--kind",
+          [arguments, kinds](const std::string& name) {
+            arguments->kind = find_found_as(name);
+            if (!arguments->kind) throw CLI::ValidationError("--kind", "expected one of " + kinds);
+          },
+          "How the URL was found: " + kinds)
+      ->type_name("KIND");
   auto* robots =
       command->add_option("--robots", arguments->robots, "Check the URL against this robots.txt")
           ->type_name("FILE");

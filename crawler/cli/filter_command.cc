@@ -3,6 +3,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "crawler/cli/commands.h"
 #include "crawler/cli/filter_commands.h"

@@ -42,6 +42,16 @@ Rows crawl() {
           "A text file with more seeds, one URL per line. Blank lines and comments are skipped; a "
           "comment begins with a # at the start of a line or after a blank.",
           R"("seeds.txt")"),
+      KEY_OF(
+          "crawl.seed", crawl.seed_settings, seed_settings(),
+          "Seeds with settings of their own, for the seed and for the URLs found from it: depth "
+          "and scope as scope.max_depth and scope.type, the priority for order = \"priority\", "
+          "and a note, which pages.jsonl has as seed_note. May be written as tables [[seed]].",
+          R"([{ url = "https://example.com/blog/", depth = 2, scope = "prefix", note = "blog" }])"),
+      KEY(crawl.sitemaps, sitemap_urls(),
+          "Sitemaps, sitemap indexes or feeds to start from: the pages they list are seeds. They "
+          "may be on any host.",
+          R"(["https://example.com/sitemap.xml"])"),
       KEY(crawl.user_agent, text(1, 512),
           "How the crawler identifies itself to servers. Include a way to reach you, for example "
           "\"mybot/1.0 (+https://example.com/about-our-crawler)\"."),
@@ -69,15 +79,7 @@ Rows crawl() {
 
 Rows scope_rules_and_type() {
   return {
-      KEY(scope.type,
-          one_of<ScopeType>(
-              {{"page", ScopeType::kPage, "none: only the seeds are fetched"},
-               {"prefix", ScopeType::kPrefix, "those below the folder of a seed"},
-               {"host", ScopeType::kHost, "those on the host of a seed"},
-               {"domain", ScopeType::kDomain,
-                "those on the registrable domain of a seed: example.com and all its subdomains"},
-               {"any", ScopeType::kAny, "all"}}),
-          "Which links are followed."),
+      KEY(scope.type, scope_type(), "Which links are followed."),
       KEY(scope.rules, scope_rules(),
           "The first rule that matches a URL decides whether it is followed, regardless of the "
           "type. `trawl explain` and skipped.jsonl show the name of the rule.",
@@ -317,6 +319,9 @@ Rows links() {
           "Do not follow links for which rel=nofollow, a robots meta tag or an X-Robots-Tag header "
           "forbids it."),
       KEY(links.sitemaps, boolean(), "Follow the sitemaps that a host's robots.txt names."),
+      KEY(links.guess_sitemaps, boolean(),
+          "Also ask each site for /sitemap.xml if its robots.txt names no sitemap."),
+      KEY(links.feeds, boolean(), "Follow the entries of RSS and Atom feeds that are fetched."),
       KEY(links.from_duplicates, boolean(),
           "Follow the links of a page whose body was seen before at another URL."),
       KEY(links.canonical,
@@ -325,8 +330,13 @@ Rows links() {
                {"key", CanonicalLinks::kKey,
                 "a page that names another one in scope leads only to that page"}}),
           "What `<link rel=canonical>` is used for."),
+      KEY(links.rules, response_rules(),
+          "The first rule that matches the content type and the status of a response decides "
+          "whether it is read for links.",
+          R"([{ include = "text/html", status = 404 }, { exclude = "application/xhtml+xml" }])"),
       KEY(links.content_types, media_types(),
-          "Which content types are read for links. If unset: HTML.",
+          "Which content types are read for links, of responses with status 2xx for which no rule "
+          "decides. If unset: HTML.",
           R"(["text/html", "application/xhtml+xml"])"),
   };
 }
@@ -415,6 +425,10 @@ Rows recrawl() {
       KEY(recrawl.failed, interval(),
           "The interval after a fetch that did not return a page: a failure, a missing page, a "
           "redirect."),
+      KEY(recrawl.by_sitemap, boolean(),
+          "Fetch a page that a sitemap lists with a lastmod again when the sitemap, which is "
+          "fetched "
+          "again by its own interval, has a later lastmod, and not after an interval."),
       KEY(recrawl.adaptive, boolean(),
           "Halve a page's interval each time it has changed, and double it each time it has not."),
       KEY(recrawl.min_interval, duration(1ms, kMaxDelay),
@@ -459,8 +473,13 @@ Rows output() {
           "Who crawls; written to the beginning of each WARC file."),
       KEY(output.warc_description, text(0, 1024),
           "What the crawl is for; written to the beginning of each WARC file."),
+      KEY(output.rules, response_rules(),
+          "The first rule that matches the content type and the status of a response decides "
+          "whether it is kept in WARC files and as a file (only those with status 2xx are files).",
+          R"([{ exclude = "*/*", status = [404, "5xx"] }, { exclude = "video/*" }])"),
       KEY(output.content_types, media_types(),
-          "Which content types are kept in WARC files and as files. If unset: all.",
+          "Which content types are kept in WARC files and as files, if no rule decides. If unset: "
+          "all.",
           R"(["text/html", "image/*"])"),
       KEY(output.min_free, size(0, kPebibyte),
           "With less space free on the disk of the state directory or of the output, the crawl "

@@ -50,6 +50,7 @@ Kind<std::filesystem::path> path();                                 // an empty 
 Kind<std::optional<milliseconds>> interval();                       // a duration or "never"
 
 // Single values of one key.
+Kind<ScopeType> scope_type();
 Kind<std::filesystem::path> seed_file();
 Kind<std::string> robots_token();
 Kind<std::string> proxy();
@@ -58,6 +59,7 @@ Kind<std::string> listen_address();  // empty unsets it
 
 // Arrays, whose elements are checked one by one: each bad one is named with its place.
 Kind<Strings> seeds();
+Kind<Strings> sitemap_urls();
 Kind<Strings> patterns();
 Kind<Strings> media_types();
 Kind<Strings> headers();
@@ -66,8 +68,10 @@ Kind<std::vector<std::filesystem::path>> paths();
 Kind<LinkKinds> link_kinds();
 
 // Arrays of small tables.
+Kind<std::vector<SeedText>> seed_settings();
 Kind<std::vector<PriorityRuleText>> priorities();
 Kind<std::vector<ScopeRuleText>> scope_rules();
+Kind<std::vector<ResponseRuleText>> response_rules();
 Kind<std::vector<RecrawlRuleText>> recrawl_rules();
 Kind<std::vector<HostRequestsText>> host_requests();
 Kind<std::vector<HostPolitenessText>> host_politeness();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,9 @@ namespace {
 
 // Further errors are only counted: a file that is not a config must not fill memory.
 constexpr std::size_t kMaxErrors = 1000;
+
+// [[seed]] is short for [[crawl.seed]].
+constexpr std::string_view kSeedTables = "seed";
 
 // `; did you mean "table.key"?`, or nothing if no known key is near.
 std::string suggestion_for_key(std::string_view name) {
@@ -82,7 +86,9 @@ void ConfigReader::read_document(std::string_view toml) {
   document_ = std::move(*parsed);
   for (auto&& [name, value] : document_) {
     const std::string table(name.str());
-    if (!is_config_table(table)) {
+    if (table == kSeedTables && !value.is_table()) {
+      read_value(*find_config_key("crawl.seed"), value);
+    } else if (!is_config_table(table)) {
       report_unknown_table(name, value);
     } else if (const toml::table* values = value.as_table()) {
       read_table(table, *values);
@@ -148,6 +154,7 @@ void ConfigReader::read_override(std::string_view assignment) {
 ConfigResult<CrawlConfig> ConfigReader::finish() {
   if (!document_failed_) {
     require_state_dir();
+    add_seeds_with_settings();
     if (!config_.crawl.seed_file.empty()) read_seed_file();
     require_seeds();
     check_seed_lengths();
@@ -184,8 +191,20 @@ void ConfigReader::read_seed_file() {
   unlisted_errors_ += seeds.error().unlisted;
 }
 
+// They are seeds like any other.
+void ConfigReader::add_seeds_with_settings() {
+  auto& seeds = config_.crawl.seeds;
+  const std::unordered_set<std::string> known(seeds.begin(), seeds.end());
+  for (const SeedText& seed : config_.crawl.seed_settings) {
+    if (!known.contains(seed.url)) seeds.push_back(seed.url);
+  }
+}
+
 void ConfigReader::require_seeds() {
-  if (!config_.crawl.seeds.empty() || failed("crawl.seeds") || failed("crawl.seed_file")) return;
+  if (!config_.crawl.seeds.empty() || !config_.crawl.sitemaps.empty()) return;
+  for (const char* key : {"crawl.seeds", "crawl.seed_file", "crawl.seed", "crawl.sitemaps"}) {
+    if (failed(key)) return;
+  }
   if (!config_.crawl.seed_file.empty()) {
     return report({config_.crawl.seed_file.string(), 0, 0,
                    "crawl.seed_file: expected at least one URL; the file has none, and crawl.seeds "

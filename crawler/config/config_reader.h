@@ -37,6 +37,7 @@ class ConfigReader {
   void report_unknown_table(const toml::key& name, const toml::node& value);
   void require_state_dir();
   void read_seed_file();
+  void add_seeds_with_settings();
   void require_seeds();
   void check_seed_lengths();
   void resolve_related_keys();

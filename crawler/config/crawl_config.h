@@ -16,6 +16,7 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
+#include "crawler/config/found_as.h"
 #include "crawler/config/log_room.h"
 
 namespace trawl {
@@ -32,8 +33,31 @@ enum class DigestAlgorithm { kAuto, kSha1, kXxh128 };
 struct ScopeRuleText {
   bool include = false;
   std::string pattern;
-  std::string name;  // for `trawl explain`; empty: the pattern itself
+  std::string name = {};  // for `trawl explain`; empty: the pattern itself
+  FoundKinds kinds = {};  // the URLs that it is for, by how they were found; none: all
   friend bool operator==(const ScopeRuleText&, const ScopeRuleText&) = default;
+};
+// A seed with settings of its own, for it and the URLs found from it.
+struct SeedText {
+  std::string url = {};                               // parsed and serialised
+  std::optional<std::uint32_t> depth = std::nullopt;  // absent: scope.max_depth
+  std::optional<ScopeType> scope = std::nullopt;      // absent: scope.type
+  std::optional<std::int32_t> priority = std::nullopt;
+  std::string note = {};
+  friend bool operator==(const SeedText&, const SeedText&) = default;
+};
+// Statuses of responses, from `first` to `last`.
+struct StatusRange {
+  int first = 0;
+  int last = 0;
+  friend bool operator==(const StatusRange&, const StatusRange&) = default;
+};
+// A rule on responses, by their content type ("image/*", "*/*") and status.
+struct ResponseRuleText {
+  bool include = false;
+  std::string type;
+  std::vector<StatusRange> statuses = {};  // none: all
+  friend bool operator==(const ResponseRuleText&, const ResponseRuleText&) = default;
 };
 struct PriorityRuleText {
   std::string pattern;
@@ -76,8 +100,11 @@ struct HostPolitenessText {
 // does.
 struct CrawlConfig {
   struct Crawl {
-    std::vector<std::string> seeds;   // parsed and serialised, including those of seed_file
-    std::filesystem::path seed_file;  // empty: none
+    // Parsed and serialised, including those of seed_file and of seed_settings.
+    std::vector<std::string> seeds;
+    std::filesystem::path seed_file;      // empty: none
+    std::vector<SeedText> seed_settings;  // [[seed]]
+    std::vector<std::string> sitemaps;    // parsed and serialised; the pages they list are seeds
     std::string user_agent = "trawl/0.1";
     std::string robots_token;  // empty: the token of the user agent
     std::filesystem::path state_dir;
@@ -171,9 +198,12 @@ struct CrawlConfig {
     LinkEngine engine = LinkEngine::kScanner;
     bool respect_nofollow = true;  // rel=nofollow, meta robots, X-Robots-Tag
     bool sitemaps = false;         // read sitemaps named in robots.txt
+    bool guess_sitemaps = false;   // ask for /sitemap.xml where robots.txt names none
+    bool feeds = true;             // follow the entries of RSS and Atom feeds
     bool from_duplicates = true;   // follow links of pages with a body seen before
     CanonicalLinks canonical = CanonicalLinks::kRecord;
-    // The types of pages read for links; empty: HTML.
+    std::vector<ResponseRuleText> rules;  // which responses are read; first match wins
+    // The types of pages read for links if no rule decides; empty: HTML.
     std::vector<std::string> content_types;
     friend bool operator==(const Links&, const Links&) = default;
   } links;
@@ -210,7 +240,8 @@ struct CrawlConfig {
     std::optional<std::chrono::milliseconds> interval;  // absent: only by `rules`
     std::vector<RecrawlRuleText> rules;                 // first match wins
     std::optional<std::chrono::milliseconds> failed;  // of URLs that were not a page; absent: never
-    bool adaptive = true;  // halve the interval if a page changed, double it if not
+    bool by_sitemap = false;  // pages with a lastmod: when it is later, not after an interval
+    bool adaptive = true;     // halve the interval if a page changed, double it if not
     std::chrono::milliseconds min_interval = std::chrono::hours(1);
     std::chrono::milliseconds max_interval = std::chrono::hours(24 * 30);
     bool wait = false;  // wait for recrawls that are due later, instead of ending
@@ -233,7 +264,8 @@ struct CrawlConfig {
     bool warc_metadata = true;               // a metadata record for each page
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;
-    std::vector<std::string> content_types;  // the types of pages whose bodies are kept; empty: all
+    std::vector<ResponseRuleText> rules;     // which responses are kept; first match wins
+    std::vector<std::string> content_types;  // the types kept if no rule decides; empty: all
     // Bytes. With less free on the disk of the state or the output the crawl pauses, and ends if
     // that lasts for min_free_wait. 0 disables.
     std::uint64_t min_free = 0;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "crawler/config/config_kinds.h"
@@ -47,5 +49,29 @@ Kind<std::vector<E>> array(std::string type, Read read, WriteAll write_all) {
   };
   return kind;
 }
+
+// `read(table, complain)` gives a rule, or complains and gives nothing; `to_text(rule)` writes it
+// as an inline table.
+template <class R>
+Kind<std::vector<R>> tables(const std::string& type,
+                            std::optional<R> (*read)(const toml::table&, const ConfigComplaint&),
+                            std::string (*to_text)(const R&)) {
+  const auto read_one = [type, read](const toml::node& element,
+                                     const ConfigComplaint& complain) -> std::optional<R> {
+    if (const toml::table* table = element.as_table()) return read(*table, complain);
+    complain(element, mismatch(type, "", element));
+    return std::nullopt;
+  };
+  return array<R>(type, read_one, [to_text](const std::vector<R>& rules) {
+    std::string out;
+    for (const R& rule : rules)
+      out += fmt::format("\n  {},", to_text(rule));
+    return out.empty() ? std::string("[]") : fmt::format("[{}\n]", out);
+  });
+}
+
+// Complains of each name in `table` that is not in `known`; true if there is none.
+bool only_names(const toml::table& table, std::initializer_list<std::string_view> known,
+                const ConfigComplaint& complain);
 
 }  // namespace trawl::config_kind

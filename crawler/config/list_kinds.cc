@@ -85,12 +85,25 @@ Result<std::string> check_media_type(std::string_view text) {
   return type;
 }
 
-Result<std::string> check_seed(std::string_view text) {
+Result<std::string> check_url(std::string_view what, std::string_view text) {
   const auto url = Url::parse(text);
   if (url) return std::string(url->href());
   return error(ErrorCode::kInvalidUrl,
-               fmt::format("expected each seed to be an http(s) URL; found the string {} ({})",
+               fmt::format("expected each {} to be an http(s) URL; found the string {} ({})", what,
                            shown(text), url.error().message));
+}
+
+// URLs in a line each, however few: see is_saved_config().
+Kind<Strings> urls(const std::string& type, Result<std::string> (*check)(std::string_view)) {
+  auto kind =
+      list<std::string>(type, check, [](const std::string& value) { return toml_string(value); });
+  kind.write = [](const Strings& values) {
+    std::string out = "[";
+    for (const std::string& value : values)
+      out += "\n  " + toml_string(value) + ",";
+    return out + (values.empty() ? "]" : "\n]");
+  };
+  return kind;
 }
 
 Result<std::filesystem::path> check_path(std::string_view text) {
@@ -106,17 +119,13 @@ Result<std::filesystem::path> check_path(std::string_view text) {
 }  // namespace
 
 Kind<Strings> seeds() {
-  auto kind =
-      list<std::string>("an array of http(s) URLs such as [\"https://example.com/\"]", check_seed,
-                        [](const std::string& value) { return toml_string(value); });
-  // A line each, however few: see is_saved_config().
-  kind.write = [](const Strings& seeds) {
-    std::string out = "[";
-    for (const std::string& seed : seeds)
-      out += "\n  " + toml_string(seed) + ",";
-    return out + (seeds.empty() ? "]" : "\n]");
-  };
-  return kind;
+  return urls("an array of http(s) URLs such as [\"https://example.com/\"]",
+              [](std::string_view text) { return check_url("seed", text); });
+}
+
+Kind<Strings> sitemap_urls() {
+  return urls("an array of http(s) URLs such as [\"https://example.com/sitemap.xml\"]",
+              [](std::string_view text) { return check_url("sitemap", text); });
 }
 
 Kind<Strings> patterns() {

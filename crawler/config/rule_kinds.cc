@@ -16,32 +16,6 @@
 
 namespace trawl::config_kind {
 
-namespace {
-
-constexpr std::int64_t kMaxPriority = 1000;
-constexpr std::size_t kMaxRuleName = 200;  // bytes
-
-// `read(table, complain)` gives a rule, or complains and gives nothing; `to_text(rule)` writes it
-// as an inline table.
-template <class R>
-Kind<std::vector<R>> tables(const std::string& type,
-                            std::optional<R> (*read)(const toml::table&, const ConfigComplaint&),
-                            std::string (*to_text)(const R&)) {
-  const auto read_one = [type, read](const toml::node& element,
-                                     const ConfigComplaint& complain) -> std::optional<R> {
-    if (const toml::table* table = element.as_table()) return read(*table, complain);
-    complain(element, mismatch(type, "", element));
-    return std::nullopt;
-  };
-  return array<R>(type, read_one, [to_text](const std::vector<R>& rules) {
-    std::string out;
-    for (const R& rule : rules)
-      out += fmt::format("\n  {},", to_text(rule));
-    return out.empty() ? std::string("[]") : fmt::format("[{}\n]", out);
-  });
-}
-
-// Complains of each name in `table` that is not in `known`; true if there is none.
 bool only_names(const toml::table& table, std::initializer_list<std::string_view> known,
                 const ConfigComplaint& complain) {
   bool all_known = true;
@@ -56,6 +30,11 @@ bool only_names(const toml::table& table, std::initializer_list<std::string_view
   return all_known;
 }
 
+namespace {
+
+constexpr std::int64_t kMaxPriority = 1000;
+constexpr std::size_t kMaxRuleName = 200;  // bytes
+
 // The string at `name`; complains of anything else. Nothing if there is none, too.
 std::optional<std::string> text_at(const toml::table& table, std::string_view name,
                                    const ConfigComplaint& complain) {
@@ -64,6 +43,44 @@ std::optional<std::string> text_at(const toml::table& table, std::string_view na
   auto text = node->value_exact<std::string>();
   if (!text) complain(*node, fmt::format("{}: {}", name, mismatch("a string", "", *node)));
   return text;
+}
+
+// The kinds at "kind", one or an array of them. False if there is something else, which it
+// complains of.
+bool read_found_kinds(const toml::table& table, FoundKinds& kinds,
+                      const ConfigComplaint& complain) {
+  const toml::node* node = table.get("kind");
+  if (node == nullptr) return true;
+  const auto read_one = [&](const toml::node& element) {
+    const auto text = element.value_exact<std::string_view>();
+    if (const auto found = text ? find_found_as(*text) : std::nullopt) {
+      kinds.add(*found);
+      return true;
+    }
+    const auto nearest = text ? nearest_name(*text, kFoundAsNames) : std::string_view();
+    complain(element,
+             mismatch(fmt::format("kind: one of {}", fmt::join(kFoundAsNames, ", ")), "", element,
+                      nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest)));
+    return false;
+  };
+  const toml::array* several = node->as_array();
+  if (several == nullptr) return read_one(*node);
+  bool good = true;
+  for (const toml::node& element : *several)
+    good &= read_one(element);
+  if (several->empty()) {
+    complain(*node, "kind: expected at least one kind; leave it out for all");
+    return false;
+  }
+  return good;
+}
+
+std::string write_found_kinds(FoundKinds kinds) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kFoundAsNames.size(); ++i) {
+    if (kinds.has(static_cast<FoundAs>(i))) names.push_back(toml_string(kFoundAsNames[i]));
+  }
+  return names.size() == 1 ? names.front() : fmt::format("[{}]", fmt::join(names, ", "));
 }
 
 // A URL pattern at `name`, which is required.
@@ -107,7 +124,7 @@ std::string write_priority(const PriorityRuleText& rule) {
 
 std::optional<ScopeRuleText> read_scope_rule(const toml::table& table,
                                              const ConfigComplaint& complain) {
-  if (!only_names(table, {"include", "exclude", "name"}, complain)) return std::nullopt;
+  if (!only_names(table, {"include", "exclude", "kind", "name"}, complain)) return std::nullopt;
   const bool include = table.contains("include");
   if (include == table.contains("exclude")) {
     complain(table, "expected either include or exclude, a URL pattern such as \"*/news/*\"");
@@ -121,13 +138,16 @@ std::optional<ScopeRuleText> read_scope_rule(const toml::table& table,
                          kMaxRuleName, describe(*table.get("name"))));
     return std::nullopt;
   }
-  if (!pattern || (!name && table.contains("name"))) return std::nullopt;
-  return ScopeRuleText{include, std::move(*pattern), std::move(name).value_or("")};
+  FoundKinds kinds;
+  const bool good = read_found_kinds(table, kinds, complain);
+  if (!good || !pattern || (!name && table.contains("name"))) return std::nullopt;
+  return ScopeRuleText{include, std::move(*pattern), std::move(name).value_or(""), kinds};
 }
 
 std::string write_scope_rule(const ScopeRuleText& rule) {
   std::string out =
       fmt::format("{{ {} = {}", rule.include ? "include" : "exclude", toml_string(rule.pattern));
+  if (!rule.kinds.empty()) out += ", kind = " + write_found_kinds(rule.kinds);
   if (!rule.name.empty()) out += ", name = " + toml_string(rule.name);
   return out + " }";
 }
@@ -329,8 +349,8 @@ Kind<std::vector<PriorityRuleText>> priorities() {
 }
 
 Kind<std::vector<ScopeRuleText>> scope_rules() {
-  return tables("an array of { include or exclude = URL pattern, name = \"...\" }", read_scope_rule,
-                write_scope_rule);
+  return tables("an array of { include or exclude = URL pattern, kind = \"...\", name = \"...\" }",
+                read_scope_rule, write_scope_rule);
 }
 
 Kind<std::vector<RecrawlRuleText>> recrawl_rules() {

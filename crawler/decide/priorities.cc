@@ -32,7 +32,8 @@ Result<Priorities> Priorities::create(const CrawlConfig::Crawl& config) {
 }
 
 std::int32_t Priorities::of(const Url& url, std::uint32_t depth,
-                            std::optional<double> sitemap_priority) const {
+                            std::optional<double> sitemap_priority,
+                            const SeedSettings::Own* seed) const {
   const auto deep = static_cast<std::int32_t>(std::min(depth, kDeepest));
   if (order_ == CrawlOrder::kBreadthFirst) return -deep;
   if (order_ == CrawlOrder::kDepthFirst) return deep;
@@ -41,6 +42,7 @@ std::int32_t Priorities::of(const Url& url, std::uint32_t depth,
     if (const auto rule = patterns_.first_match(spelling_.key_view(url, scratch)))
       return priorities_[*rule];
   }
+  if (seed != nullptr && seed->priority) return *seed->priority;
   if (!sitemap_priority || std::isnan(*sitemap_priority)) return 0;
   return static_cast<std::int32_t>(
       std::lround((std::clamp(*sitemap_priority, 0.0, 1.0) - 0.5) * 20));

@@ -10,6 +10,7 @@
 #include "trawl/url.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/decide/seed_settings.h"
 #include "crawler/patterns/url_pattern_set.h"
 
 namespace trawl {
@@ -25,9 +26,11 @@ class Priorities {
   static Result<Priorities> create(const CrawlConfig::Crawl& config);
 
   // "bfs": higher for smaller depth; "dfs": higher for greater depth; "priority": the priority of
-  // the first rule that matches, else -10 to 10 by the priority in the sitemap, else 0.
+  // the first rule that matches, else that of its seed, else -10 to 10 by the priority in the
+  // sitemap, else 0.
   std::int32_t of(const Url& url, std::uint32_t depth,
-                  std::optional<double> sitemap_priority = std::nullopt) const;
+                  std::optional<double> sitemap_priority = std::nullopt,
+                  const SeedSettings::Own* seed = nullptr) const;
 
  private:
   CrawlOrder order_ = CrawlOrder::kBreadthFirst;

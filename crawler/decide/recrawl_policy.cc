@@ -20,13 +20,15 @@ RecrawlPolicy::RecrawlPolicy(const CrawlConfig::Recrawl& config)
   }
 }
 
-RecrawlPolicy::Interval RecrawlPolicy::first_interval(std::string_view href) const {
-  if (rules_.empty()) return interval_;
+RecrawlPolicy::Interval RecrawlPolicy::first_interval(std::string_view href,
+                                                      Interval listed) const {
+  const Interval general = interval_ && listed ? within_bounds(*listed) : interval_;
+  if (rules_.empty()) return general;
   const auto url = Url::parse(href);
   const std::string spelled = url ? spelling_.key(*url) : std::string(href);
   const auto rule = std::ranges::find_if(
       rules_, [&spelled](const Rule& each) { return each.pattern.matches(spelled); });
-  return rule == rules_.end() ? interval_ : rule->interval;
+  return rule == rules_.end() ? general : rule->interval;
 }
 
 std::chrono::milliseconds RecrawlPolicy::within_bounds(std::chrono::milliseconds interval) const {
@@ -34,8 +36,9 @@ std::chrono::milliseconds RecrawlPolicy::within_bounds(std::chrono::milliseconds
 }
 
 RecrawlPolicy::Interval RecrawlPolicy::next_interval(std::string_view href, Change change,
-                                                     Interval last_interval) const {
-  const Interval first = first_interval(href);
+                                                     Interval last_interval,
+                                                     Interval listed) const {
+  const Interval first = first_interval(href, listed);
   if (!first || !adaptive_) return first;
   if (change == Change::kNew || !last_interval) return within_bounds(*first);
   // Bounded before doubling too, so that nothing overflows.

@@ -30,7 +30,9 @@ class RecrawlPolicy {
   // How long after a fetch the page is fetched again; nothing: never. A new page gets the interval
   // of the first rule that matches, else recrawl.interval. With recrawl.adaptive, `last_interval`
   // is halved if the page changed and doubled if it did not; after a failed fetch it is unchanged.
-  Interval next_interval(std::string_view href, Change change, Interval last_interval) const;
+  // `listed`: the interval of a sitemap, which takes the place of recrawl.interval.
+  Interval next_interval(std::string_view href, Change change, Interval last_interval,
+                         Interval listed = std::nullopt) const;
 
   // The same for URLs that were never a page: they failed, were missing, or redirected.
   Interval failed_interval() const { return failed_; }
@@ -45,7 +47,7 @@ class RecrawlPolicy {
     Interval interval;
   };
 
-  Interval first_interval(std::string_view href) const;
+  Interval first_interval(std::string_view href, Interval listed) const;
   std::chrono::milliseconds within_bounds(std::chrono::milliseconds interval) const;
 
   bool enabled_;

@@ -45,8 +45,11 @@ std::span<const UrlLimit> url_limits() {
 Result<std::unique_ptr<Scope>> Scope::create(const CrawlConfig::Scope& config,
                                              const std::vector<Url>& seeds,
                                              const Canonicalizer& canonicalizer,
-                                             std::shared_ptr<const SeedRedirects> redirects) {
-  std::unique_ptr<Scope> scope(new Scope(config, canonicalizer, std::move(redirects)));
+                                             std::shared_ptr<const SeedRedirects> redirects,
+                                             std::shared_ptr<const SeedSettings> settings) {
+  if (settings != nullptr && settings->empty()) settings = nullptr;
+  std::unique_ptr<Scope> scope(
+      new Scope(config, canonicalizer, std::move(redirects), std::move(settings)));
   if (auto added = scope->add_rules(); !added) return tl::unexpected(std::move(added.error()));
   for (const std::filesystem::path& file : config.blocklist) {
     auto list = Blocklist::open(file, canonicalizer);
@@ -56,24 +59,30 @@ Result<std::unique_ptr<Scope>> Scope::create(const CrawlConfig::Scope& config,
     }
     scope->blocklists_.push_back(std::move(*list));
   }
-  scope->seeds_.add(seeds);
+  std::vector<Url> general = seeds;
+  if (scope->settings_ != nullptr)
+    std::erase_if(general, [&](const Url& seed) { return scope->settings_->has_own_scope(seed); });
+  scope->seeds_.add(general);
   return scope;
 }
 
 Result<void> Scope::add_rules() {
   std::vector<UrlPattern> patterns;
   const auto add = [&](bool include, const std::string& text, const std::string& name,
-                       std::string_view key) -> Result<void> {
+                       std::string_view key, FoundKinds kinds = {}) -> Result<void> {
     auto pattern = UrlPattern::parse(text);
     if (!pattern) {
       return error(pattern.error().code, std::string(key) + ": " + pattern.error().message);
     }
     patterns.push_back(std::move(*pattern));
-    rules_.push_back({.include = include, .name = name.empty() ? text : name, .key = key});
+    rules_.push_back(
+        {.include = include, .name = name.empty() ? text : name, .key = key, .kinds = kinds});
+    if (!kinds.empty()) has_rules_by_kind_ = true;
     return {};
   };
   for (const ScopeRuleText& rule : config_.rules) {
-    if (auto ok = add(rule.include, rule.pattern, rule.name, "scope.rules"); !ok) return ok;
+    if (auto ok = add(rule.include, rule.pattern, rule.name, "scope.rules", rule.kinds); !ok)
+      return ok;
   }
   for (const std::string& pattern : config_.exclude) {
     if (auto ok = add(false, pattern, {}, "scope.exclude"); !ok) return ok;
@@ -87,7 +96,8 @@ Result<void> Scope::add_rules() {
   return {};
 }
 
-UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope) const {
+UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope,
+                        FoundKinds found, SeedSettings::Id seed) const {
   if (const auto reason = check_shape(url)) return fails_by(*reason);
   if (!blocklists_.empty()) {
     thread_local BlockCandidates candidates;
@@ -98,7 +108,7 @@ UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_
       }
     }
   }
-  return check_rules(url, depth, hops_off_scope);
+  return check_rules(url, depth, hops_off_scope, found, seed);
 }
 
 std::optional<SkipReason> Scope::check_shape(const Url& url) const {
@@ -109,29 +119,72 @@ std::optional<SkipReason> Scope::check_shape(const Url& url) const {
   return std::nullopt;
 }
 
+// The first rule for the URL; null if there is none.
+const Scope::Rule* Scope::find_rule(const Url& url, FoundKinds found) const {
+  if (patterns_.empty()) return nullptr;
+  thread_local std::string scratch;
+  const std::string_view href = spelling_.key_view(url, scratch);
+  if (!has_rules_by_kind_) {
+    const auto match = patterns_.first_match(href);
+    return match ? &rules_[*match] : nullptr;
+  }
+  thread_local std::vector<int> matches;
+  patterns_.all_matches(href, matches);
+  const Rule* first = nullptr;
+  for (const int number : matches) {
+    const Rule& rule = rules_[static_cast<std::size_t>(number)];
+    if (!rule.kinds.empty() && !rule.kinds.intersects(found)) continue;
+    if (first == nullptr || &rule < first) first = &rule;
+  }
+  return first;
+}
+
 // Checks that depend on the URL alone come first, so that an excluded URL gets the same reason
 // wherever it is linked, and is not held as too deep.
-UrlVerdict Scope::check_rules(const Url& url, std::uint32_t depth,
-                              std::uint32_t hops_off_scope) const {
-  const bool too_deep = config_.max_depth && depth > *config_.max_depth;
-  if (!patterns_.empty()) {
-    thread_local std::string scratch;
-    if (const auto match = patterns_.first_match(spelling_.key_view(url, scratch))) {
-      const Rule& rule = rules_[*match];
-      if (!rule.include)
-        return {.reason = SkipReason::kExcluded, .rule = rule.name, .key = rule.key};
-      if (too_deep) return fails_by(SkipReason::kTooDeep);
-      return {.reason = std::nullopt, .rule = rule.name, .key = rule.key};
-    }
+UrlVerdict Scope::check_rules(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope,
+                              FoundKinds found, SeedSettings::Id seed) const {
+  const SeedSettings::Own* own = settings_ == nullptr ? nullptr : settings_->find(seed);
+  const bool too_deep = is_too_deep(depth, own);
+  if (const Rule* rule = find_rule(url, found)) {
+    if (!rule->include)
+      return {.reason = SkipReason::kExcluded, .rule = rule->name, .key = rule->key};
+    if (too_deep) return fails_by(SkipReason::kTooDeep);
+    return {.reason = std::nullopt, .rule = rule->name, .key = rule->key};
   }
-  if (too_deep) return fails_by(SkipReason::kTooDeep);
-  if (covers(url)) return passes_by("scope.type");
+  UrlVerdict by_seeds = check_seeds(url, depth, own);
+  if (by_seeds.is_fetched()) return by_seeds;
+  if (too_deep || by_seeds.reason == SkipReason::kTooDeep) return fails_by(SkipReason::kTooDeep);
   if (hops_off_scope < config_.extra_hops) {
     UrlVerdict verdict = passes_by("scope.extra_hops");
     verdict.off_scope = true;
     return verdict;
   }
   return fails_by(SkipReason::kOutOfScope);
+}
+
+// Whether the URL belongs to a seed: to that from which it was found, or to another.
+UrlVerdict Scope::check_seeds(const Url& url, std::uint32_t depth,
+                              const SeedSettings::Own* own) const {
+  bool too_deep = false;
+  if (own != nullptr && own->members.covers(url)) {
+    if (!is_too_deep(depth, own)) return passes_by("crawl.seed");
+    too_deep = true;
+  }
+  if (covers(url)) {
+    if (!is_too_deep(depth, nullptr)) return passes_by("scope.type");
+    too_deep = true;
+  }
+  if (settings_ != nullptr) {
+    const auto place = settings_->place_of(url, depth);
+    if (place == SeedSettings::Place::kInside) return passes_by("crawl.seed");
+    too_deep |= place == SeedSettings::Place::kTooDeep;
+  }
+  return fails_by(too_deep ? SkipReason::kTooDeep : SkipReason::kOutOfScope);
+}
+
+bool Scope::is_too_deep(std::uint32_t depth, const SeedSettings::Own* own) const {
+  const auto& most = own != nullptr && own->depth ? own->depth : config_.max_depth;
+  return most && depth > *most;
 }
 
 bool Scope::covers(const Url& url) const {

@@ -30,6 +30,8 @@ class SeedMembers {
     prefixes_.clear();
   }
   void add(const std::vector<Url>& seeds);
+  // Whether no seed was added, or seeds cover everything anyway.
+  bool empty() const { return members_.empty() && prefixes_.empty(); }
   // Whether the URL belongs to a seed.
   bool covers(const Url& url) const;
 
@@ -42,9 +44,9 @@ class SeedMembers {
   };
   using TextSet = std::unordered_set<std::string, TextHash, std::equal_to<>>;
 
-  const ScopeType type_;
-  const Canonicalizer canonicalizer_;
-  const Canonicalizer spelling_;       // normalises URLs for prefixes
+  ScopeType type_;
+  Canonicalizer canonicalizer_;
+  Canonicalizer spelling_;             // normalises URLs for prefixes
   TextSet members_;                    // kPage: pages, kHost: politeness groups, kDomain: domains
   std::vector<std::string> prefixes_;  // kPrefix: sorted, none a prefix of another
 };

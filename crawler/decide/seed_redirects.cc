@@ -19,10 +19,18 @@ constexpr std::uint64_t kMostNamed = 10;
 
 }  // namespace
 
-Result<std::shared_ptr<SeedRedirects>> SeedRedirects::read(const std::filesystem::path& state_dir,
-                                                           ScopeType type,
-                                                           const Canonicalizer& canonicalizer) {
-  std::shared_ptr<SeedRedirects> redirects(new SeedRedirects(type, canonicalizer));
+SeedRedirects::SeedRedirects(std::shared_ptr<const SeedSettings> settings,
+                             const Canonicalizer& canonicalizer)
+    : settings_(std::move(settings)) {
+  for (const ScopeType type : {ScopeType::kPage, ScopeType::kPrefix, ScopeType::kHost,
+                               ScopeType::kDomain, ScopeType::kAny})
+    members_.emplace_back(type, canonicalizer);
+}
+
+Result<std::shared_ptr<SeedRedirects>> SeedRedirects::read(
+    const std::filesystem::path& state_dir, std::shared_ptr<const SeedSettings> settings,
+    const Canonicalizer& canonicalizer) {
+  std::shared_ptr<SeedRedirects> redirects(new SeedRedirects(std::move(settings), canonicalizer));
   const std::string file = path(state_dir).string();
   std::error_code failure;
   if (state_dir.empty() || !std::filesystem::exists(file, failure)) return redirects;
@@ -36,21 +44,20 @@ Result<std::shared_ptr<SeedRedirects>> SeedRedirects::read(const std::filesystem
                     file));
   }
   const MutexLock lock(redirects->mutex_);
-  std::vector<Url> targets;
   std::size_t begin = kFirstLine.size();
   for (std::size_t end; (end = text->find('\n', begin)) != std::string::npos; begin = end + 1) {
     const std::string line = text->substr(begin, end - begin);
     const std::size_t tab = line.find('\t');
     if (tab == std::string::npos) continue;
+    const auto seed = Url::parse(line.substr(0, tab));
     auto target = Url::parse(line.substr(tab + 1));
-    if (!target) continue;
+    if (!seed || !target) continue;
     redirects->found_.push_back({line.substr(0, tab), line.substr(tab + 1)});
-    targets.push_back(*std::move(target));
+    redirects->members_of(*seed).add({*std::move(target)});
+    ++redirects->followed_;
   }
-  redirects->members_.add(targets);
-  redirects->followed_ = targets.size();
   // release: pairs with the acquire in covers().
-  redirects->any_.store(!targets.empty(), std::memory_order_release);
+  redirects->any_.store(redirects->followed_ > 0, std::memory_order_release);
   return redirects;
 }
 
@@ -59,7 +66,8 @@ Result<void> SeedRedirects::begin(const std::filesystem::path& state_dir, bool r
   directory_ = state_dir;
   if (resumed) return {};
   found_.clear();
-  members_.clear();
+  for (SeedMembers& each : members_)
+    each.clear();
   followed_ = 0;
   any_.store(false, std::memory_order_relaxed);
   std::error_code failure;
@@ -70,7 +78,7 @@ Result<void> SeedRedirects::begin(const std::filesystem::path& state_dir, bool r
 
 Result<void> SeedRedirects::add(const Url& seed, const Url& target) {
   const MutexLock lock(mutex_);
-  if (members_.covers(target)) return {};
+  if (is_covered(target)) return {};
   SeedRedirect redirect{std::string(seed.href_without_fragment()),
                         std::string(target.href_without_fragment())};
   redirect.followed = followed_ < kMost;
@@ -78,11 +86,22 @@ Result<void> SeedRedirects::add(const Url& seed, const Url& target) {
   found_.push_back(std::move(redirect));
   if (!found_.back().followed) return {};
   if (auto written = write(); !written) return written;
-  members_.add({target});
+  members_of(seed).add({target});
   ++followed_;
   // release: pairs with the acquire in covers().
   any_.store(true, std::memory_order_release);
   return {};
+}
+
+bool SeedRedirects::is_covered(const Url& url) const {
+  for (const SeedMembers& each : members_) {
+    if (!each.empty() && each.covers(url)) return true;
+  }
+  return false;
+}
+
+SeedMembers& SeedRedirects::members_of(const Url& seed) {
+  return members_[static_cast<std::size_t>(settings_->type_of(seed))];
 }
 
 // The whole file, since a crash must not leave a line in part.
@@ -100,7 +119,7 @@ bool SeedRedirects::covers(const Url& url) const {
   // acquire: pairs with the release where a target is added.
   if (!any_.load(std::memory_order_acquire)) return false;
   const MutexLock lock(mutex_);
-  return members_.covers(url);
+  return is_covered(url);
 }
 
 std::vector<SeedRedirect> SeedRedirects::found() const {

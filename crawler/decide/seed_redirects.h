@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/seed_members.h"
+#include "crawler/decide/seed_settings.h"
 
 namespace trawl {
 
@@ -40,9 +41,10 @@ class SeedRedirects {
   }
 
   // Those that a crawl has found so far, to be read only. A missing file has none. Errors: kIo;
-  // kCorrupt if it is not such a file.
+  // kCorrupt if it is not such a file. A target counts by the scope.type that `settings`, not null,
+  // give its seed.
   static Result<std::shared_ptr<SeedRedirects>> read(const std::filesystem::path& state_dir,
-                                                     ScopeType type,
+                                                     std::shared_ptr<const SeedSettings> settings,
                                                      const Canonicalizer& canonicalizer);
 
   // From now on add() writes to the file of the state directory. A new crawl has none yet.
@@ -59,14 +61,16 @@ class SeedRedirects {
   std::uint64_t not_followed() const TRAWL_EXCLUDES(mutex_);
 
  private:
-  SeedRedirects(ScopeType type, const Canonicalizer& canonicalizer)
-      : members_(type, canonicalizer) {}
+  SeedRedirects(std::shared_ptr<const SeedSettings> settings, const Canonicalizer& canonicalizer);
 
+  bool is_covered(const Url& url) const TRAWL_REQUIRES(mutex_);
+  SeedMembers& members_of(const Url& seed) TRAWL_REQUIRES(mutex_);
   Result<void> write() const TRAWL_REQUIRES(mutex_);
 
+  const std::shared_ptr<const SeedSettings> settings_;
   mutable Mutex mutex_;
   std::atomic<bool> any_{false};
-  SeedMembers members_ TRAWL_GUARDED_BY(mutex_);
+  std::vector<SeedMembers> members_ TRAWL_GUARDED_BY(mutex_);  // by the number of their type
   std::vector<SeedRedirect> found_ TRAWL_GUARDED_BY(mutex_);
   std::size_t followed_ TRAWL_GUARDED_BY(mutex_) = 0;
   std::uint64_t not_followed_ TRAWL_GUARDED_BY(mutex_) = 0;

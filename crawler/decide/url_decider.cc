@@ -23,10 +23,20 @@ UrlVerdict fetched_by(std::string_view key) {
 
 // The page on which a URL was found has one hop out of scope less than the URL.
 UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlNote& note) {
+  FoundKinds found = note.found;
+  const bool is_sitemap = note.role == UrlNote::Role::kSitemap;
+  if (is_sitemap) found = {FoundAs::kSitemap};
+  if (redirects > 0) {
+    found.add(FoundAs::kRedirect);
+  } else if (depth == 0 && !is_sitemap && found == UrlNote().found) {
+    found = {FoundAs::kSeed};
+  }
   return {.depth = depth,
           .hops_off_scope = note.hops_off_scope > 0 ? note.hops_off_scope - 1 : 0,
           .redirects = redirects,
-          .sitemap = note.role == UrlNote::Role::kSitemap,
+          .found = found,
+          .seed = note.seed,
+          .sitemap = is_sitemap,
           .own_site = true,
           .vouched = note.vouched};
 }
@@ -34,22 +44,28 @@ UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlN
 Result<UrlDecider> UrlDecider::create(const CrawlConfig& config, const std::vector<Url>& seeds,
                                       const Canonicalizer& canonicalizer,
                                       std::shared_ptr<const SeedRedirects> redirects) {
+  auto settings = std::make_shared<const SeedSettings>(config, canonicalizer);
   if (redirects == nullptr) {
-    auto stored = SeedRedirects::read(config.crawl.state_dir, config.scope.type, canonicalizer);
+    auto stored = SeedRedirects::read(config.crawl.state_dir, settings, canonicalizer);
     if (!stored) return tl::unexpected(std::move(stored.error()));
     redirects = *std::move(stored);
   }
-  auto scope = Scope::create(config.scope, seeds, canonicalizer, std::move(redirects));
+  std::vector<Url> all = seeds;
+  for (const std::string& sitemap : config.crawl.sitemaps) {
+    if (auto url = Url::parse(sitemap)) all.push_back(*std::move(url));
+  }
+  auto scope = Scope::create(config.scope, all, canonicalizer, std::move(redirects), settings);
   if (!scope) return tl::unexpected(std::move(scope.error()));
-  return UrlDecider(config, std::move(*scope), seeds);
+  return UrlDecider(config, std::move(settings), std::move(*scope), all);
 }
 
-UrlDecider::UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
-                       const std::vector<Url>& seeds)
+UrlDecider::UrlDecider(const CrawlConfig& config, std::shared_ptr<const SeedSettings> settings,
+                       std::unique_ptr<Scope> scope, const std::vector<Url>& seeds)
     : respect_nofollow_(config.links.respect_nofollow),
       hosts_(config.politeness),
       max_redirects_(config.fetch.max_redirects),
       robots_agent_(robots_token_of(config.crawl)),
+      seeds_(std::move(settings)),
       scope_(std::move(scope)) {
   for (const Url& seed : seeds) {
     for (std::string& host : seed_hosts(seed))
@@ -64,9 +80,12 @@ UrlDecider::UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
 UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin) const {
   if (origin.nofollow && respect_nofollow_) return skipped_for(SkipReason::kNofollow);
   if (origin.redirects > max_redirects_) return skipped_for(SkipReason::kTooManyRedirects);
-  UrlVerdict verdict = scope_->check(url, origin.depth, origin.hops_off_scope);
+  UrlVerdict verdict =
+      scope_->check(url, origin.depth, origin.hops_off_scope, origin.found, origin.seed);
   if (verdict.reason == SkipReason::kOutOfScope && is_wanted_sitemap(url, origin))
     return fetched_by("links.sitemaps");
+  if (verdict.reason == SkipReason::kOutOfScope && origin.is_listed_seed())
+    return fetched_by("crawl.sitemaps");
   return verdict;
 }
 

@@ -22,6 +22,7 @@
 #include "crawler/config/crawl_config.h"
 #include "crawler/config/host_politeness.h"
 #include "crawler/decide/scope.h"
+#include "crawler/decide/seed_settings.h"
 #include "crawler/decide/trap_detector.h"
 #include "crawler/decide/url_note.h"
 #include "crawler/decide/url_verdict.h"
@@ -33,12 +34,17 @@ struct UrlOrigin {
   std::uint32_t depth = 0;           // links from a seed
   std::uint32_t hops_off_scope = 0;  // of the page it was found on: see Scope::check()
   std::uint32_t redirects = 0;       // redirects in a row that led to it
-  bool nofollow = false;             // page, headers or link say nofollow
+  FoundKinds found = {FoundAs::kNavigation};
+  SeedSettings::Id seed = 0;
+  bool nofollow = false;  // page, headers or link say nofollow
   bool sitemap = false;
   // For sitemaps: a sitemap on a seed's host need not be in scope; a sitemap named in the
   // robots.txt of a crawled site may be anywhere.
   bool own_site = false;
   bool vouched = false;
+
+  // Whether it is a page that one of crawl.sitemaps lists, or redirects to.
+  bool is_listed_seed() const { return found.has(FoundAs::kSitemap) && found.has(FoundAs::kSeed); }
 
   // The origin of a URL that was admitted or held, from the note stored with it.
   static UrlOrigin of(std::uint32_t depth, std::uint32_t redirects, const UrlNote& note);
@@ -78,6 +84,7 @@ class UrlDecider {
   // Whether a host (politeness_group()) has a seed; with and without "www." are one host.
   bool is_seed_host(std::string_view host) const { return seed_hosts_.contains(host); }
   const Scope& scope() const { return *scope_; }
+  const SeedSettings& seeds() const { return *seeds_; }
 
   // HoldReason::rules: a digest of the reason's SkipReasonRow::setting; 0 where there is none.
   std::uint64_t held_by(SkipReason reason) const {
@@ -85,8 +92,8 @@ class UrlDecider {
   }
 
  private:
-  UrlDecider(const CrawlConfig& config, std::unique_ptr<Scope> scope,
-             const std::vector<Url>& seeds);
+  UrlDecider(const CrawlConfig& config, std::shared_ptr<const SeedSettings> settings,
+             std::unique_ptr<Scope> scope, const std::vector<Url>& seeds);
 
   bool is_wanted_sitemap(const Url& url, const UrlOrigin& origin) const;
 
@@ -95,6 +102,7 @@ class UrlDecider {
   std::uint32_t max_redirects_;
   std::array<std::uint64_t, kSkipReasons> held_by_{};
   std::string robots_agent_;
+  std::shared_ptr<const SeedSettings> seeds_;
   std::unique_ptr<Scope> scope_;
   std::set<std::string, std::less<>> seed_hosts_;
 };

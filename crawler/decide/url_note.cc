@@ -29,7 +29,13 @@ enum Field : std::uint64_t {
   kInterval = 1 << 6,
   kFirst = 1 << 7,    // first_url, first_date
   kVouched = 1 << 8,  // without bytes
-  kAllFields = (1 << 9) - 1,
+  kFound = 1 << 9,
+  kSeed = 1 << 10,
+  kListsSeeds = 1 << 11,  // without bytes
+  kReadAt = 1 << 12,
+  kListedInterval = 1 << 13,
+  kLastmod = 1 << 14,  // without bytes
+  kAllFields = (1 << 15) - 1,
 };
 
 bool is_printable(std::string_view text) {
@@ -64,6 +70,12 @@ std::uint64_t fields_of(const UrlNote& note) {
   add(note.interval && note.interval->count() > 0, kInterval);
   add(is_text(note.first_url, UrlNote::kMaxBytes) && is_text(note.first_date, kMaxDateBytes),
       kFirst);
+  add(note.found != UrlNote().found, kFound);
+  add(note.seed != 0, kSeed);
+  add(note.role == UrlNote::Role::kSitemap && note.lists_seeds, kListsSeeds);
+  add(note.role == UrlNote::Role::kSitemap && note.read_at > 0, kReadAt);
+  add(note.listed_interval && note.listed_interval->count() > 0, kListedInterval);
+  add(note.has_lastmod, kLastmod);
   return fields;
 }
 
@@ -85,6 +97,11 @@ std::string encode_fields(const UrlNote& note, std::uint64_t fields) {
     put_string(out, note.first_url);
     put_string(out, note.first_date);
   }
+  if ((fields & kFound) != 0) put_varint(out, note.found.bits());
+  if ((fields & kSeed) != 0) put_varint(out, note.seed);
+  if ((fields & kReadAt) != 0) put_varint(out, note.read_at);
+  if ((fields & kListedInterval) != 0)
+    put_varint(out, static_cast<std::uint64_t>(note.listed_interval->count()));
   return out;
 }
 
@@ -101,6 +118,10 @@ class FieldReader {
   }
   std::uint32_t small_number() {
     return static_cast<std::uint32_t>(number(std::numeric_limits<std::uint32_t>::max()));
+  }
+  std::chrono::milliseconds duration() {
+    constexpr auto kMost = std::chrono::milliseconds::max().count();
+    return std::chrono::milliseconds(number(static_cast<std::uint64_t>(kMost)));
   }
   std::string text(std::size_t most) {
     const std::string_view value = in_.string();
@@ -136,6 +157,7 @@ UrlNote UrlNote::decode(std::string_view bytes) {
     note.role = Role::kSitemap;
     note.sitemap_level = in.small_number();
     note.vouched = (fields & kVouched) != 0;
+    note.lists_seeds = (fields & kListsSeeds) != 0;
   }
   if ((fields & kHops) != 0) note.hops_off_scope = in.small_number();
   if ((fields & kPriority) != 0) {
@@ -146,13 +168,17 @@ UrlNote UrlNote::decode(std::string_view bytes) {
   if ((fields & kLastModified) != 0) note.last_modified = in.text(kMaxValidatorBytes);
   if ((fields & kDigest) != 0) note.digest = in.text(kMaxDigestBytes);
   if ((fields & kInterval) != 0) {
-    constexpr auto kMost = std::chrono::milliseconds::max().count();
-    note.interval = std::chrono::milliseconds(in.number(static_cast<std::uint64_t>(kMost)));
+    note.interval = in.duration();
   }
   if ((fields & kFirst) != 0) {
     note.first_url = in.text(kMaxBytes);
     note.first_date = in.text(kMaxDateBytes);
   }
+  if ((fields & kFound) != 0) note.found = FoundKinds::from_bits(in.small_number());
+  if ((fields & kSeed) != 0) note.seed = in.number(std::numeric_limits<std::uint64_t>::max());
+  if ((fields & kReadAt) != 0) note.read_at = in.number(std::numeric_limits<std::uint64_t>::max());
+  if ((fields & kListedInterval) != 0) note.listed_interval = in.duration();
+  note.has_lastmod = (fields & kLastmod) != 0;
   return in.ok() ? note : UrlNote();
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "crawler/config/found_as.h"
+
 namespace trawl {
 
 struct UrlNote {
@@ -18,8 +20,14 @@ struct UrlNote {
   std::uint32_t sitemap_level = 0;  // for a sitemap: number of indexes between it and robots.txt
   // For a sitemap: named by a crawled site, so that it need not be in scope itself.
   bool vouched = false;
-  std::uint32_t hops_off_scope = 0;        // consecutive pages out of scope that led here
+  bool lists_seeds = false;          // for a sitemap: of crawl.sitemaps, or listed by one
+  std::uint64_t read_at = 0;         // for a sitemap: its last fetch, in seconds since 1970
+  std::uint32_t hops_off_scope = 0;  // consecutive pages out of scope that led here
+  FoundKinds found = {FoundAs::kNavigation};
+  std::uint64_t seed = 0;                  // SeedSettings::Id of that from which it was found
   std::optional<double> sitemap_priority;  // 0 to 1; stored in thousandths
+  std::optional<std::chrono::milliseconds> listed_interval;  // by the changefreq of a sitemap
+  bool has_lastmod = false;  // a sitemap says when it changes: see recrawl.by_sitemap
 
   // From the last fetch: validators as the server sent them, the digest as in pages.jsonl.
   std::string etag;

@@ -68,7 +68,8 @@ class KnownFacts final : public CrawlFacts {
 // How the crawl found the URL, if known; what is asked takes precedence.
 UrlOrigin origin_of(const UrlQuestion& question, bool seed, const KnownFacts& facts,
                     const UrlKnowledge& state) {
-  UrlOrigin origin{.depth = seed ? 0u : 1u};
+  UrlOrigin origin{.depth = seed ? 0u : 1u,
+                   .found = {seed ? FoundAs::kSeed : FoundAs::kNavigation}};
   if (state.set_aside && state.is_known()) {
     const SetAsideUrl& held = *state.set_aside;
     origin = UrlOrigin::of(held.depth, held.redirects, UrlNote::decode(held.note));
@@ -76,6 +77,7 @@ UrlOrigin origin_of(const UrlQuestion& question, bool seed, const KnownFacts& fa
   origin.nofollow = facts.is_held_for(SkipReason::kNofollow);
   if (question.depth) origin.depth = *question.depth;
   if (question.hops) origin.hops_off_scope = *question.hops;
+  if (question.kind) origin.found = {*question.kind};
   return origin;
 }
 
@@ -172,12 +174,14 @@ Explanation explain_url(const ExplainingRules& rules, const UrlQuestion& questio
   it.directory = config.crawl.state_dir.string();
   it.state = std::move(known);
   KnownFacts facts(config, rules.decider, it.state);
-  const UrlOrigin origin = origin_of(question, it.seed, facts, it.state);
+  UrlOrigin origin = origin_of(question, it.seed, facts, it.state);
+  if (origin.seed == 0) origin.seed = rules.decider.seeds().id_of(url);
   it.depth = origin.depth;
   it.hops = origin.hops_off_scope;
   it.verdict = rules.decider.decide(url, origin, facts);
   it.pattern_note = facts.take_pattern_note();
-  it.priority = rules.priorities.of(url, it.depth);
+  it.priority =
+      rules.priorities.of(url, it.depth, std::nullopt, rules.decider.seeds().find(origin.seed));
   check_limits(config.scope, it);
   check_blocklists(rules.decider, rules.canonicalizer, it);
   return it;

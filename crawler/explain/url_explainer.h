@@ -25,6 +25,7 @@ struct UrlQuestion {
   // Absent: as the crawl found the URL, if it is known; otherwise 0 for seeds and 1 for others.
   std::optional<std::uint32_t> depth = std::nullopt;
   std::optional<std::uint32_t> hops = std::nullopt;
+  std::optional<FoundAs> kind = std::nullopt;  // absent: seed or navigation
 };
 
 // By what a URL is explained. All must outlive the explanation.

@@ -91,24 +91,32 @@ struct UrlPatternSet::Compiled {
     return {};
   }
 
-  // Returns -1 if no pattern matches; nothing if the budget is used up, or the automaton ran out of
-  // memory.
-  std::optional<int> ask_automaton(std::string_view href) const {
+  // Gives all that match. False if the budget is used up, or the automaton ran out of memory.
+  bool ask_automaton(std::string_view href, std::vector<int>& matches) const {
+    matches.clear();
     const std::int64_t begun = coarse_now();
-    if (!budget.may_call(begun)) return std::nullopt;
-    thread_local std::vector<int> matches;
+    if (!budget.may_call(begun)) return false;
     re2::RE2::Set::ErrorInfo error{};
     const bool any = all->Match(re2::StringPiece(href.data(), href.size()), &matches, &error);
     budget.called(begun, coarse_now());
-    if (any) return *std::ranges::min_element(matches);
-    if (error.kind == re2::RE2::Set::kNoError) return -1;
-    return std::nullopt;
+    return any || error.kind == re2::RE2::Set::kNoError;
   }
 
-  int ask_one_by_one(std::string_view href) const {
+  // The first that matches; -1 if there is none.
+  int first_one_by_one(std::string_view href) const {
+    return filtered.FirstMatch(re2::StringPiece(href.data(), href.size()), texts_in(href));
+  }
+
+  void all_one_by_one(std::string_view href, std::vector<int>& matches) const {
+    matches.clear();
+    filtered.AllMatches(re2::StringPiece(href.data(), href.size()), texts_in(href), &matches);
+  }
+
+ private:
+  const std::vector<int>& texts_in(std::string_view href) const {
     thread_local std::vector<int> found;
     texts->find(href, found);
-    return filtered.FirstMatch(re2::StringPiece(href.data(), href.size()), found);
+    return found;
   }
 };
 
@@ -136,10 +144,23 @@ std::optional<std::size_t> UrlPatternSet::first_match(std::string_view href) con
   if (compiled_ == nullptr) return std::nullopt;
   if (compiled_->all == nullptr)
     return compiled_->patterns[0].matches(href) ? std::optional<std::size_t>(0) : std::nullopt;
-  std::optional<int> first = compiled_->ask_automaton(href);
-  if (!first) first = compiled_->ask_one_by_one(href);
-  if (*first < 0) return std::nullopt;
-  return static_cast<std::size_t>(*first);
+  thread_local std::vector<int> matches;
+  if (compiled_->ask_automaton(href, matches)) {
+    if (matches.empty()) return std::nullopt;
+    return static_cast<std::size_t>(*std::ranges::min_element(matches));
+  }
+  const int first = compiled_->first_one_by_one(href);
+  return first < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(first));
+}
+
+void UrlPatternSet::all_matches(std::string_view href, std::vector<int>& numbers) const {
+  numbers.clear();
+  if (compiled_ == nullptr) return;
+  if (compiled_->all == nullptr) {
+    if (compiled_->patterns[0].matches(href)) numbers.push_back(0);
+  } else if (!compiled_->ask_automaton(href, numbers)) {
+    compiled_->all_one_by_one(href, numbers);
+  }
 }
 
 }  // namespace trawl

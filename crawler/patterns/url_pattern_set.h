@@ -27,6 +27,8 @@ class UrlPatternSet {
   const UrlPattern& operator[](std::size_t i) const;
   // The number of the first pattern that matches. `href` as for UrlPattern::matches().
   std::optional<std::size_t> first_match(std::string_view href) const;
+  // The numbers of all patterns that match, in no order. Costs more than first_match().
+  void all_matches(std::string_view href, std::vector<int>& numbers) const;
 
  private:
   struct Compiled;

@@ -22,9 +22,9 @@ constexpr std::array<std::string_view, 3> kReloadedTables = {"scope", "politenes
 constexpr std::array<std::string_view, 5> kNotReloaded = {
     "scope.max_pages_per_host", "scope.max_urls_per_host", "scope.max_url_length",
     "scope.slow_pattern_after", "scope.park_pattern_after"};
-constexpr std::array<std::string_view, 7> kReloadedKeys = {
-    "crawl.seeds",      "crawl.seed_file", "crawl.order",      "crawl.priorities",
-    "fetch.limit_rate", "fetch.retries",   "fetch.retry_delay"};
+constexpr std::array<std::string_view, 9> kReloadedKeys = {
+    "crawl.seeds",      "crawl.seed_file",  "crawl.seed",    "crawl.sitemaps",   "crawl.order",
+    "crawl.priorities", "fetch.limit_rate", "fetch.retries", "fetch.retry_delay"};
 // Their values may be passwords.
 constexpr std::array<std::string_view, 3> kSecret = {"fetch.host", "fetch.headers", "fetch.proxy"};
 
@@ -81,6 +81,8 @@ CrawlConfig shown_config(const CrawlConfig& config) {
   CrawlConfig shown = config;
   for (std::string& seed : shown.crawl.seeds)
     seed = without_credentials(seed);
+  for (SeedText& seed : shown.crawl.seed_settings)
+    seed.url = without_credentials(seed.url);
   return shown;
 }
 
@@ -101,6 +103,8 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
   CrawlConfig& next = change.next;
   next.crawl.seeds = read.crawl.seeds;
   next.crawl.seed_file = read.crawl.seed_file;
+  next.crawl.seed_settings = read.crawl.seed_settings;
+  next.crawl.sitemaps = read.crawl.sitemaps;
   next.crawl.order = read.crawl.order;
   next.crawl.priorities = read.crawl.priorities;
   next.scope = read.scope;

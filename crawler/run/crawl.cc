@@ -461,8 +461,10 @@ class CrawlImpl final : public Crawl {
   Result<void> make_rules() {
     auto profile = Profile::from_text(config_.url.text, config_.url.hosts);
     if (!profile) return tl::unexpected(profile.error());
+    const Canonicalizer canonicalizer(*profile);
     auto redirects =
-        SeedRedirects::read(config_.crawl.state_dir, config_.scope.type, Canonicalizer(*profile));
+        SeedRedirects::read(config_.crawl.state_dir,
+                            std::make_shared<SeedSettings>(config_, canonicalizer), canonicalizer);
     if (!redirects) return tl::unexpected(redirects.error());
     seed_redirects_ = *std::move(redirects);
     auto rules = CrawlRules::create(config_, seeds_, seed_redirects_);
@@ -713,9 +715,14 @@ class CrawlImpl final : public Crawl {
 
   Result<void> offer_seeds() {
     std::vector<UrlRequest> requests;
+    std::deque<std::string> notes;
     for (const Url& seed : seeds_)
-      requests.push_back(
-          {.url = seed.href_without_fragment(), .priority = rules_->priorities.of(seed, 0)});
+      requests.push_back(seed_request(*rules_, seed, notes));
+    std::deque<Url> sitemaps;
+    for (const std::string& text : config_.crawl.sitemaps) {
+      if (auto url = Url::parse(text))
+        requests.push_back(sitemap_request(*rules_, sitemaps.emplace_back(*std::move(url)), notes));
+    }
     const auto admissions = frontier_->offer(requests);
     if (!admissions) return tl::unexpected(admissions.error());
     for (std::size_t i = 0; i < seeds_.size(); ++i) {

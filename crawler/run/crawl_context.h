@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/priorities.h"
 #include "crawler/decide/recrawl_policy.h"
+#include "crawler/decide/response_rules.h"
 #include "crawler/decide/seed_redirects.h"
 #include "crawler/decide/url_decider.h"
 #include "crawler/http/body_memory_budget.h"
@@ -64,9 +66,15 @@ struct CrawlRules {
   HostRequests requests;
   HostPoliteness politeness;
   MediaTypes fetched_types;  // empty: all
-  MediaTypes parsed_types;   // empty: HTML
-  MediaTypes stored_types;   // empty: all
+  ReadResponses read;
+  KeptResponses kept;
 };
+
+// The request for a seed, whose views point into `seed` and `notes`.
+UrlRequest seed_request(const CrawlRules& rules, const Url& seed, std::deque<std::string>& notes);
+// The same for one of crawl.sitemaps.
+UrlRequest sitemap_request(const CrawlRules& rules, const Url& sitemap,
+                           std::deque<std::string>& notes);
 
 struct CrawlContext {
   const CrawlConfig& config;

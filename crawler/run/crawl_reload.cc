@@ -29,6 +29,8 @@ namespace {
 // How long a reload waits for the fetchers, which may wait for a slow disk.
 constexpr std::chrono::seconds kPatience(20);
 
+using Strings = std::vector<std::string>;
+
 std::vector<Url> urls_of_seeds(const CrawlConfig& config) {
   std::vector<Url> seeds;
   for (const std::string& seed : config.crawl.seeds) {
@@ -89,8 +91,7 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
       report.warnings.push_back(set.error().message);
   }
   // Seeds that an earlier reload could not offer are offered once more.
-  const auto offered =
-      offer_new_seeds(seeds_missing_ ? std::vector<std::string>() : before.crawl.seeds);
+  const auto offered = offer_new_seeds(seeds_missing_ ? CrawlConfig::Crawl() : before.crawl);
   seeds_missing_ = !offered;
   if (!offered) warn("new seeds are not queued until the next reload", offered.error());
   const auto requeued =
@@ -109,6 +110,8 @@ void CrawlSteering::replace_parts(const CrawlConfig& next, CrawlRules& rules) {
   parts_.config.crawl.priorities = next.crawl.priorities;
   parts_.config.crawl.seeds = next.crawl.seeds;
   parts_.config.crawl.seed_file = next.crawl.seed_file;
+  parts_.config.crawl.seed_settings = next.crawl.seed_settings;
+  parts_.config.crawl.sitemaps = next.crawl.sitemaps;
   parts_.config.scope = next.scope;
   parts_.config.politeness = next.politeness;
   parts_.config.log = next.log;
@@ -144,16 +147,20 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
                            kPatience.count()));
 }
 
-Result<void> CrawlSteering::offer_new_seeds(const std::vector<std::string>& before) {
-  std::vector<std::string> fresh;
-  for (const std::string& seed : context_.config.crawl.seeds) {
-    if (std::ranges::find(before, seed) == before.end()) fresh.push_back(seed);
-  }
+Result<void> CrawlSteering::offer_new_seeds(const CrawlConfig::Crawl& before) {
+  const CrawlConfig::Crawl& now = context_.config.crawl;
   std::vector<UrlRequest> requests;
-  for (const std::string& seed : fresh) {
-    if (const auto url = Url::parse(seed))
-      requests.push_back({.url = seed, .priority = context_.rules.priorities.of(*url, 0)});
-  }
+  std::deque<Url> urls;
+  std::deque<std::string> notes;
+  const auto add = [&](const Strings& all, const Strings& known, auto request_for) {
+    for (const std::string& text : all) {
+      if (std::ranges::find(known, text) != known.end()) continue;
+      if (auto url = Url::parse(text))
+        requests.push_back(request_for(context_.rules, urls.emplace_back(*std::move(url)), notes));
+    }
+  };
+  add(now.seeds, before.seeds, seed_request);
+  add(now.sitemaps, before.sitemaps, sitemap_request);
   if (requests.empty()) return {};
   const auto offered = frontier_.offer(requests);
   return offered ? Result<void>{} : tl::unexpected(offered.error());

@@ -63,7 +63,7 @@ class CrawlSteering {
   Result<void> put_into_effect(const CrawlConfig& next, std::unique_ptr<CrawlRules> rules)
       TRAWL_REQUIRES(reloading_);
   void replace_parts(const CrawlConfig& next, CrawlRules& rules) TRAWL_REQUIRES(using_parts_);
-  Result<void> offer_new_seeds(const std::vector<std::string>& before) TRAWL_REQUIRES(reloading_);
+  Result<void> offer_new_seeds(const CrawlConfig::Crawl& before) TRAWL_REQUIRES(reloading_);
   void save(const CrawlConfig& read);
 
   CrawlContext& context_;

@@ -90,7 +90,8 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
   } else if (robots.action == RobotsAnswer::Action::kObey &&
              context_.rules.politeness.respects_robots(first.lease.host)) {
     set_crawl_delay(waiting.mapped().front().lease.host);
-    if (context_.config.links.sitemaps && robots.rules != nullptr)
+    if ((context_.config.links.sitemaps || context_.config.links.guess_sitemaps) &&
+        robots.rules != nullptr)
       offer_sitemaps(origin, *robots.rules);
   }
   for (const OpenLease& open : waiting.mapped())
@@ -108,6 +109,12 @@ void Fetcher::put_off_robots(const std::string& origin, SteadyTime until) {
 // sites are ignored.
 void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   std::vector<SitemapRequest> sitemaps = sitemaps_of(robots);
+  if (sitemaps.empty() && context_.config.links.guess_sitemaps) {
+    if (auto guess = Url::parse(origin + "/sitemap.xml")) {
+      sitemaps.emplace_back().url = *std::move(guess);
+      sitemaps.back().role = UrlNote::Role::kSitemap;
+    }
+  }
   if (sitemaps.empty()) return;
   const auto site = Url::parse(origin);
   if (!site) return;
@@ -119,7 +126,8 @@ void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
   for (SitemapRequest& sitemap : sitemaps) {
     const bool own = politeness_group(*site) == politeness_group(sitemap.url);
     links.add(std::move(sitemap.url),
-              {.origin = {.sitemap = sitemap.role == UrlNote::Role::kSitemap,
+              {.origin = {.found = {FoundAs::kSitemap},
+                          .sitemap = sitemap.role == UrlNote::Role::kSitemap,
                           .own_site = own,
                           .vouched = vouched},
                .sitemap_level = sitemap.level});

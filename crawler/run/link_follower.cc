@@ -53,11 +53,10 @@ void LinkFollower::add(const Url& url, const LinkContext& found) {
     hold(url, found, *verdict.reason);
     return skip(url.href_without_fragment(), *verdict.reason, verdict.rule);
   }
-  UrlRequest request{
-      .url = url.href_without_fragment(),
-      .priority = context_.rules.priorities.of(url, origin.depth, found.sitemap_priority),
-      .depth = origin.depth,
-      .redirects = origin.redirects};
+  UrlRequest request{.url = url.href_without_fragment(),
+                     .priority = priority_of(url, found),
+                     .depth = origin.depth,
+                     .redirects = origin.redirects};
   if (verdict.slow) request.priority += Priorities::kSlow;
   request.note = note_of(found, verdict.off_scope ? origin.hops_off_scope + 1 : 0);
   request.again = found.again;
@@ -65,14 +64,30 @@ void LinkFollower::add(const Url& url, const LinkContext& found) {
   requests_.push_back(request);
 }
 
+std::int32_t LinkFollower::priority_of(const Url& url, const LinkContext& found) const {
+  const CrawlRules& rules = context_.rules;
+  return rules.priorities.of(url, found.origin.depth, found.sitemap_priority,
+                             rules.decider.seeds().find(found.origin.seed));
+}
+
 // Empty for most pages.
 std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t hops_off_scope) {
   const UrlOrigin& origin = found.origin;
-  if (hops_off_scope == 0 && !origin.sitemap && !found.sitemap_priority) return {};
+  const bool by_kind =
+      origin.is_listed_seed() ||
+      (context_.rules.decider.scope().has_rules_by_kind() && origin.found != UrlOrigin().found);
+  const bool is_listed = found.sitemap_priority || found.listed_interval || found.has_lastmod;
+  if (hops_off_scope == 0 && !origin.sitemap && !is_listed && !by_kind && origin.seed == 0)
+    return {};
   UrlNote note;
+  if (by_kind) note.found = origin.found;
+  note.seed = origin.seed;
   note.role = origin.sitemap ? UrlNote::Role::kSitemap : UrlNote::Role::kPage;
   note.sitemap_level = found.sitemap_level;
   note.vouched = origin.vouched;
+  note.lists_seeds = found.lists_seeds;
+  note.listed_interval = found.listed_interval;
+  note.has_lastmod = found.has_lastmod;
   note.hops_off_scope = hops_off_scope;
   note.sitemap_priority = found.sitemap_priority;
   return notes_.emplace_back(note.encode());
@@ -85,11 +100,10 @@ void LinkFollower::hold(const Url& url, const LinkContext& found, SkipReason rea
   const std::string_view href = url.href_without_fragment();
   if (known_held_.knows(href, origin.depth, origin.hops_off_scope)) return;
   known_held_.note_offered();
-  UrlRequest request{
-      .url = href,
-      .priority = context_.rules.priorities.of(url, origin.depth, found.sitemap_priority),
-      .depth = origin.depth,
-      .redirects = origin.redirects};
+  UrlRequest request{.url = href,
+                     .priority = priority_of(url, found),
+                     .depth = origin.depth,
+                     .redirects = origin.redirects};
   request.hold = {.reason = to_string(reason), .rules = context_.rules.decider.held_by(reason)};
   // If the link is out of a later run's scope, it is one hop further than its page.
   request.note = note_of(found, origin.hops_off_scope + 1);

@@ -26,7 +26,10 @@ namespace trawl {
 struct LinkContext {
   UrlOrigin origin;
   std::uint32_t sitemap_level = 0;
+  bool lists_seeds = false;  // see UrlNote
   std::optional<double> sitemap_priority = std::nullopt;
+  std::optional<std::chrono::milliseconds> listed_interval = std::nullopt;
+  bool has_lastmod = false;
   // Queue it although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
 };
@@ -68,6 +71,7 @@ class LinkFollower {
   bool has_room_for(const Url& url);
   // Offers the URL to be set aside for a later run, if such URLs are held.
   void hold(const Url& url, const LinkContext& found, SkipReason reason);
+  std::int32_t priority_of(const Url& url, const LinkContext& found) const;
   std::string_view note_of(const LinkContext& found, std::uint32_t hops_off_scope);
   // Releases the places of URLs that were not offered.
   void leave_places();

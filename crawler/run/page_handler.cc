@@ -23,6 +23,10 @@ namespace {
 
 constexpr std::size_t kMaxPageText = 1u << 20;
 
+std::chrono::sys_seconds seconds_of(SystemTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time);
+}
+
 bool is_2xx(int status) {
   return status >= 200 && status < 300;
 }
@@ -162,6 +166,8 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
             .note = UrlNote::decode(open.lease.note),
             .output = output,
             .outcome = result.outcome};
+  if (const auto* seed = context_.rules.decider.seeds().find(page.note.seed))
+    record.seed_note = seed->note;
   result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
   result.truncated = answer.last && response.cut;
   if (result.truncated) {
@@ -207,12 +213,9 @@ PageHandler::Answer PageHandler::choose_answer(const OpenLease& open, const Resu
 bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const {
   if (role == UrlNote::Role::kSitemap) return true;
   const CrawlRules& rules = context_.rules;
-  if ((inputs_.exchanges || inputs_.bodies) &&
-      (rules.stored_types.empty() || rules.stored_types.matches(head.content_type)))
+  if ((inputs_.exchanges || inputs_.bodies) && rules.kept.has(head.content_type, head.status))
     return true;
-  if (!is_2xx(head.status)) return false;
-  if (!rules.parsed_types.empty()) return rules.parsed_types.matches(head.content_type);
-  return is_html_media_type(head.content_type) || media_type(head.content_type).empty();
+  return rules.read.may_have(head.content_type, head.status);
 }
 
 PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view error,
@@ -281,9 +284,10 @@ void PageHandler::watch_for_traps(const Page& page) {
 void PageHandler::follow(Page& page) {
   const HttpResponse& response = page.response;
   if (response.is_redirect()) return follow_redirect(page);
-  if (!is_2xx(response.status)) return;
-  if (page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
-  follow_page(page);
+  const bool found = is_2xx(response.status);
+  if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
+  if (found && is_feed(response)) return follow_feed(page);
+  if (found || is_parsed(response)) follow_page(page);
 }
 
 void PageHandler::follow_redirect(Page& page) {
@@ -310,15 +314,21 @@ void PageHandler::follow_redirect(Page& page) {
                           context_.rules.requests.for_url(page.url).cookies;
   const bool itself = may_differ && is_same_page(*target, page.url);
   const bool own_site = politeness_group(*target) == lease.host;
+  FoundKinds found = UrlOrigin::of(lease.depth, lease.redirects, page.note).found;
+  found.add(FoundAs::kRedirect);
   const UrlOrigin origin{.depth = lease.depth,
                          .hops_off_scope = hops > 0 ? hops - 1 : 0,
                          .redirects = lease.redirects + 1,
+                         .found = found,
+                         .seed = page.note.seed,
                          .sitemap = page.note.role == UrlNote::Role::kSitemap,
                          .own_site = own_site,
                          .vouched = page.note.vouched};
   follow_as_seed(page, *target, origin);
-  follower_.add(std::move(*target),
-                {.origin = origin, .sitemap_level = page.note.sitemap_level, .again = itself});
+  follower_.add(std::move(*target), {.origin = origin,
+                                     .sitemap_level = page.note.sitemap_level,
+                                     .lists_seeds = page.note.lists_seeds,
+                                     .again = itself});
 }
 
 // The target of a seed's redirect is a seed too: what belongs to it joins the scope.
@@ -331,26 +341,80 @@ void PageHandler::follow_as_seed(const Page& page, const Url& target, const UrlO
 }
 
 void PageHandler::follow_sitemap(Page& page) {
-  const std::uint32_t depth = page.open.lease.depth;
   const SitemapSummary intake = read_sitemap(
       page.response.body, page.url, page.note,
       [&](SitemapRequest&& request) {
-        const bool is_page = request.role == UrlNote::Role::kPage;
-        const bool own_site = politeness_group(request.url) == page.open.lease.host;
-        follower_.add(std::move(request.url),
-                      {.origin = {.depth = depth + (is_page ? 1 : 0),
-                                  .hops_off_scope = page.note.hops_off_scope,
-                                  .sitemap = !is_page,
-                                  .own_site = own_site,
-                                  .vouched = !is_page && own_site && page.note.vouched},
-                       .sitemap_level = request.level,
-                       .sitemap_priority = request.priority});
+        const LinkContext found = listed_in(page, request);
+        follower_.add(std::move(request.url), found);
       },
       [&](std::string_view text, SitemapUrlFault fault) {
         follower_.skip(text, skip_reason_of(fault));
       });
   page.output.page.links = intake.requests;
   follower_.skip_many(SkipReason::kInvalidUrl, intake.info.dropped.no_url);
+}
+
+LinkContext PageHandler::listed_in(const Page& page, const SitemapRequest& request) const {
+  const CrawlConfig& config = context_.config;
+  const UrlNote& note = page.note;
+  const bool is_page = request.role == UrlNote::Role::kPage;
+  const bool own_site = politeness_group(request.url) == page.open.lease.host;
+  // The pages that crawl.sitemaps list are seeds.
+  const std::uint32_t depth = page.open.lease.depth + (is_page && !note.lists_seeds ? 1 : 0);
+  LinkContext found{
+      .origin = {.depth = depth,
+                 .hops_off_scope = note.hops_off_scope,
+                 .found = {FoundAs::kSitemap},
+                 .seed = note.seed,
+                 .sitemap = !is_page,
+                 .own_site = own_site,
+                 .vouched = !is_page && note.vouched && (own_site || note.lists_seeds)},
+      .sitemap_level = request.level,
+      .lists_seeds = !is_page && note.lists_seeds,
+      .sitemap_priority = request.priority};
+  if (!is_page) return found;
+  if (note.lists_seeds) found.origin.found.add(FoundAs::kSeed);
+  if (!request.priority && config.crawl.order == CrawlOrder::kPriority)
+    found.sitemap_priority = implied_priority(request, seconds_of(page.fetched_at));
+  if (request.change_frequency && context_.rules.recrawl.recrawls_pages())
+    found.listed_interval = interval_of(*request.change_frequency);
+  if (config.recrawl.by_sitemap) {
+    found.has_lastmod = request.last_modified.has_value();
+    const std::chrono::sys_seconds read_at{
+        std::chrono::seconds(static_cast<std::int64_t>(note.read_at))};
+    found.again = note.read_at > 0 && is_changed_since(request, read_at);
+  }
+  return found;
+}
+
+// RSS and Atom: their entries are links.
+void PageHandler::follow_feed(Page& page) {
+  if (page.unchanged || (page.first_copy && !context_.config.links.from_duplicates)) return;
+  RobotsDirectives directives;
+  if (!page.response.x_robots_tag.empty())
+    directives = parse_x_robots_tag(page.response.x_robots_tag, context_.robots_agent);
+  page.output.page.noindex = directives.noindex;
+  page.output.page.nofollow = directives.nofollow;
+  page.output.page.noarchive = directives.noarchive;
+  const SitemapSummary intake = read_sitemap(
+      page.response.body, page.url, {},
+      [&](SitemapRequest&& request) {
+        Link link;
+        link.url = std::move(request.url);
+        link.kind = LinkKind::kRelated;
+        note_link(page, link);
+        follower_.add(std::move(link.url), found_on(page, link.kind, directives.nofollow));
+      },
+      [&](std::string_view text, SitemapUrlFault fault) {
+        follower_.skip(text, skip_reason_of(fault));
+      });
+  page.output.page.links = intake.requests;
+}
+
+bool PageHandler::is_feed(const HttpResponse& response) const {
+  if (!context_.config.links.feeds || response.body.empty()) return false;
+  return is_feed_media_type(response.content_type) ||
+         (is_xml_media_type(response.content_type) && looks_like_feed(response.body));
 }
 
 void PageHandler::follow_page(Page& page) {
@@ -415,7 +479,7 @@ void PageHandler::follow_header_links(Page& page, bool nofollow) {
     found.follow = follow;
     found.rel = std::move(link.rel);
     note_link(page, found);
-    follower_.add(std::move(found.url), found_on(page, nofollow || !follow));
+    follower_.add(std::move(found.url), found_on(page, found.kind, nofollow || !follow));
   }
   for (const DroppedHeaderLink& each : dropped) {
     if (!wanted || !leads_to_pages(each.link)) continue;
@@ -439,17 +503,19 @@ void PageHandler::follow_refresh(Page& page, bool nofollow) {
   found.url = *std::move(url);
   found.kind = LinkKind::kRefresh;
   note_link(page, found);
-  follower_.add(std::move(found.url), found_on(page, nofollow));
+  follower_.add(std::move(found.url), found_on(page, found.kind, nofollow));
 }
 
 void PageHandler::follow_link(Page& page, const Link& link, bool nofollow) {
   note_link(page, link);
-  follower_.add(link.url, found_on(page, nofollow || !link.follow));
+  follower_.add(link.url, found_on(page, link.kind, nofollow || !link.follow));
 }
 
-LinkContext PageHandler::found_on(const Page& page, bool nofollow) {
+LinkContext PageHandler::found_on(const Page& page, LinkKind kind, bool nofollow) {
   return {.origin = {.depth = page.open.lease.depth + 1,
                      .hops_off_scope = page.note.hops_off_scope,
+                     .found = {found_as(kind)},
+                     .seed = page.note.seed,
                      .nofollow = nofollow}};
 }
 
@@ -476,21 +542,19 @@ bool PageHandler::stands_for_itself(const Page& page) const {
   if (context_.config.links.canonical != CanonicalLinks::kKey || canonical.empty()) return true;
   const auto other = Url::parse(canonical);
   return !other || is_same_page(*other, page.url) ||
-         !context_.rules.decider.decide(*other, found_on(page, false).origin).is_fetched();
+         !context_.rules.decider.decide(*other, found_on(page, LinkKind::kRelated, false).origin)
+              .is_fetched();
 }
 
 bool PageHandler::is_parsed(const HttpResponse& response) const {
-  if (response.body.empty()) return false;
-  const MediaTypes& types = context_.rules.parsed_types;
-  const std::string_view type = content_type_of(response);
-  return types.empty() ? is_html_media_type(type) : types.matches(type);
+  return !response.body.empty() &&
+         context_.rules.read.has(content_type_of(response), response.status);
 }
 
 void PageHandler::add_exchange(Page& page) {
   const HttpResponse& response = page.response;
-  const MediaTypes& types = context_.rules.stored_types;
   if (!inputs_.exchanges || response.response_head.empty()) return;
-  if (!page.unchanged && !types.empty() && !types.matches(content_type_of(response))) return;
+  if (!page.unchanged && !is_kept(response)) return;
   const Lease& lease = page.open.lease;
   std::vector<WarcOutlink> outlinks;
   if (inputs_.outlinks && page.parsed) {
@@ -523,8 +587,11 @@ bool PageHandler::keeps_body(const Page& page, const Result& result) const {
   const HttpResponse& response = page.response;
   if (!inputs_.bodies || !is_2xx(response.status) || response.body.empty()) return false;
   if (response.failure && !result.truncated) return false;
-  const MediaTypes& types = context_.rules.stored_types;
-  return types.empty() || types.matches(content_type_of(response));
+  return is_kept(response);
+}
+
+bool PageHandler::is_kept(const HttpResponse& response) const {
+  return context_.rules.kept.has(content_type_of(response), response.status);
 }
 
 std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url, SystemTime date,
@@ -564,11 +631,17 @@ void PageHandler::plan_recrawl(Page& page) {
   const Change change = !fetched         ? Change::kFailed
                         : !lease.recrawl ? Change::kNew
                                          : RecrawlPolicy::compare(status, digest, page.note.digest);
-  const auto interval = policy.next_interval(lease.url, change, page.note.interval);
+  // The sitemap says when it is fetched again.
+  if (page.note.has_lastmod && context_.config.recrawl.by_sitemap) return;
+  const auto interval =
+      policy.next_interval(lease.url, change, page.note.interval, page.note.listed_interval);
   if (!interval) return;
   UrlNote next = page.note;
   next.interval = interval;
   if (fetched) {
+    if (next.role == UrlNote::Role::kSitemap)
+      next.read_at =
+          static_cast<std::uint64_t>(seconds_of(page.fetched_at).time_since_epoch().count());
     if (status != 304 || !page.response.etag.empty()) next.etag = page.response.etag;
     if (status != 304 || !page.response.last_modified.empty())
       next.last_modified = page.response.last_modified;

@@ -21,6 +21,7 @@
 #include "crawler/run/body_digest.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/link_follower.h"
+#include "crawler/run/sitemap_requests.h"
 #include "crawler/warc/warc_builder.h"
 
 namespace trawl {
@@ -97,11 +98,15 @@ class PageHandler {
   void follow_header_links(Page& page, bool nofollow);
   void follow_refresh(Page& page, bool nofollow);
   void follow_link(Page& page, const Link& link, bool nofollow);
-  static LinkContext found_on(const Page& page, bool nofollow);
+  static LinkContext found_on(const Page& page, LinkKind kind, bool nofollow);
   void note_link(Page& page, const Link& link);
   bool is_same_page(const Url& one, const Url& other) const;
   bool stands_for_itself(const Page& page) const;
+  void follow_feed(Page& page);
+  LinkContext listed_in(const Page& page, const SitemapRequest& request) const;
+  bool is_feed(const HttpResponse& response) const;
   bool is_parsed(const HttpResponse& response) const;
+  bool is_kept(const HttpResponse& response) const;
   void add_exchange(Page& page);
   bool keeps_body(const Page& page, const Result& result) const;
   void plan_recrawl(Page& page);

@@ -29,9 +29,19 @@ struct SitemapRequest {
   std::uint32_t level = 0;         // nesting of a sitemap
   std::optional<double> priority;  // of a page, 0 to 1
   std::optional<std::chrono::sys_seconds> last_modified;
+  std::optional<ChangeFrequency> change_frequency;
 
   UrlNote note() const;
 };
+
+// How long after a fetch a page with that changefreq is fetched again; nothing for "never".
+std::optional<std::chrono::milliseconds> interval_of(ChangeFrequency frequency);
+// The priority of a page whose sitemap gives none: more for one that changed lately, or changes
+// often. Nothing if the sitemap says neither.
+std::optional<double> implied_priority(const SitemapRequest& request, std::chrono::sys_seconds now);
+// Whether a page has changed since the sitemap was read at `read_at`. A lastmod without a time of
+// the day means any time of that day.
+bool is_changed_since(const SitemapRequest& request, std::chrono::sys_seconds read_at);
 
 struct SitemapSummary {
   SitemapInfo info;          // its kind, and how much was read

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <sys/resource.h>
 #include <sys/statvfs.h>

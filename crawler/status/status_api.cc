@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "crawler/config/config_values.h"
 #include "crawler/status/host_action.h"
@@ -297,7 +298,14 @@ ApiReply StatusApi::url(const ApiRequest& request) {
   };
   const auto depth = number("depth"), hops = number("hops");
   if (!depth || !hops) return failed(!depth ? depth.error() : hops.error());
-  auto text = calls_.explain(std::string(*url), *depth, *hops);
+  std::optional<FoundAs> kind;
+  if (const auto name = request.parameter("kind")) {
+    kind = find_found_as(*name);
+    if (!kind)
+      return error_reply(400,
+                         fmt::format("kind must be one of {}", fmt::join(kFoundAsNames, ", ")));
+  }
+  auto text = calls_.explain(std::string(*url), *depth, *hops, kind);
   if (!text) return failed(text.error());
   if (!text->ends_with('\n')) *text += '\n';
   return {.body = std::move(*text)};

@@ -23,7 +23,7 @@ struct StatusCalls {
   std::function<void(bool now)> stop;
   // What `trawl explain --json` prints on a URL. Thread-safe.
   std::function<Result<std::string>(const std::string& url, std::optional<std::uint32_t> depth,
-                                    std::optional<std::uint32_t> hops)>
+                                    std::optional<std::uint32_t> hops, std::optional<FoundAs> kind)>
       explain = {};
 };
 

@@ -28,16 +28,29 @@ constexpr std::string_view kEveryKey = R"toml(
 [crawl]
 seeds = ["http://a.example/", "https://b.example/x?y"]
 user_agent = "bot/2 (+https://b.example/)"
+sitemaps = "http://a.example/map.xml"
 robots_token = "bot-news_2"
 state_dir = "/var/crawl"
 order = "priority"
 priorities = [{ match = "*/news/*", priority = 10 }, { match = "re:[?&]old=", priority = -1000 }]
+
+[[seed]]
+url = "http://a.example/"
+depth = 3
+scope = "domain"
+priority = -5
+note = "a \"note\""
+
+[[seed]]
+url = "http://C.example"
 
 [scope]
 type = "page"
 rules = [
   { include = "*/keep/*", name = "what we keep" },
   { exclude = "re:\\.(zip|iso)$" },
+  { include = "*", kind = ["redirect", "requisite"] },
+  { exclude = "*", kind = "sitemap" },
 ]
 exclude = ["*/calendar/*"]
 include = ["cdn.example/*", "re:^https:"]
@@ -127,8 +140,11 @@ kinds = ["resource", "navigation"]
 engine = "gumbo"
 respect_nofollow = false
 sitemaps = true
+guess_sitemaps = true
+feeds = false
 from_duplicates = false
 canonical = "key"
+rules = { include = "text/html", status = "404" }
 content_types = ["text/html"]
 
 [url]
@@ -165,6 +181,7 @@ keep = 100
 [recrawl]
 interval = "7d"
 rules = [{ match = "*/news/*", interval = "2h" }, { match = "*/old/*", interval = "never" }]
+by_sitemap = true
 adaptive = false
 failed = "3d"
 min_interval = "30m"
@@ -185,6 +202,7 @@ warc_time = "1d"
 warc_metadata = false
 warc_operator = "Us \"and\" them"
 warc_description = "for \u00e9"
+rules = [{ exclude = "*/*", status = [404, "5xx", "420-429"] }, { include = "image/*" }]
 content_types = ["text/html", "*/*"]
 
 min_free = "2GiB"
@@ -200,8 +218,15 @@ keep = 3
 )toml";
 
 void set_crawl_and_scope(CrawlConfig& config) {
-  config.crawl = {.seeds = {"http://a.example/", "https://b.example/x?y"},
+  config.crawl = {.seeds = {"http://a.example/", "https://b.example/x?y", "http://c.example/"},
                   .seed_file = {},
+                  .seed_settings = {{.url = "http://a.example/",
+                                     .depth = 3,
+                                     .scope = ScopeType::kDomain,
+                                     .priority = -5,
+                                     .note = "a \"note\""},
+                                    {.url = "http://c.example/"}},
+                  .sitemaps = {"http://a.example/map.xml"},
                   .user_agent = "bot/2 (+https://b.example/)",
                   .robots_token = "bot-news_2",
                   .state_dir = "/var/crawl",
@@ -214,7 +239,10 @@ void set_crawl_and_scope(CrawlConfig& config) {
                   .max_bytes = 1u << 30,
                   .max_time = 12h,
                   .extra_hops = 2,
-                  .rules = {{true, "*/keep/*", "what we keep"}, {false, "re:\\.(zip|iso)$", ""}},
+                  .rules = {{true, "*/keep/*", "what we keep"},
+                            {false, "re:\\.(zip|iso)$", ""},
+                            {true, "*", "", {FoundAs::kRequisite, FoundAs::kRedirect}},
+                            {false, "*", "", {FoundAs::kSitemap}}},
                   .exclude = {"*/calendar/*"},
                   .include = {"cdn.example/*", "re:^https:"},
                   .blocklist = {"/etc/spam", "/etc/hosts.txt"},
@@ -305,8 +333,11 @@ CrawlConfig every_key() {
                   .engine = LinkEngine::kGumbo,
                   .respect_nofollow = false,
                   .sitemaps = true,
+                  .guess_sitemaps = true,
+                  .feeds = false,
                   .from_duplicates = false,
                   .canonical = CanonicalLinks::kKey,
+                  .rules = {{true, "text/html", {{404, 404}}}},
                   .content_types = {"text/html"}};
   config.url.text = {Names{"sort_query", "drop_parameters"}, Names{"+ref"}, Names{"token"},
                      Names{}};
@@ -318,26 +349,29 @@ CrawlConfig every_key() {
   config.recrawl = {.interval = 24h * 7,
                     .rules = {{"*/news/*", 2h}, {"*/old/*", std::nullopt}},
                     .failed = 24h * 3,
+                    .by_sitemap = true,
                     .adaptive = false,
                     .min_interval = 30min,
                     .max_interval = 24h * 60,
                     .wait = true};
-  config.output = {.directory = "/out",
-                   .pages = false,
-                   .links = true,
-                   .skipped = true,
-                   .digest = DigestAlgorithm::kSha1,
-                   .warc = true,
-                   .cdxj = false,
-                   .warc_prefix = "Our.crawl_1",
-                   .warc_size = 100'000'000,
-                   .warc_time = 24h,
-                   .warc_metadata = false,
-                   .warc_operator = "Us \"and\" them",
-                   .warc_description = "for \xc3\xa9",
-                   .content_types = {"text/html", "*/*"},
-                   .min_free = 2ull << 30,
-                   .min_free_wait = 5min};
+  config.output = {
+      .directory = "/out",
+      .pages = false,
+      .links = true,
+      .skipped = true,
+      .digest = DigestAlgorithm::kSha1,
+      .warc = true,
+      .cdxj = false,
+      .warc_prefix = "Our.crawl_1",
+      .warc_size = 100'000'000,
+      .warc_time = 24h,
+      .warc_metadata = false,
+      .warc_operator = "Us \"and\" them",
+      .warc_description = "for \xc3\xa9",
+      .rules = {{false, "*/*", {{404, 404}, {500, 599}, {420, 429}}}, {true, "image/*", {}}},
+      .content_types = {"text/html", "*/*"},
+      .min_free = 2ull << 30,
+      .min_free_wait = 5min};
   config.log = {
       "off", {{"frontier", "warn"}, {"http", "debug"}}, LogFormat::kJson, "/log.txt", 10u << 20, 3};
   return config;
@@ -393,7 +427,8 @@ TEST(Config, EachKeyChangesItsFieldAloneAndIsReadBackTheSame) {
                                             "recrawl.interval", "recrawl.rules",
                                             "recrawl.max_interval"};
   for (const ConfigKey& key : config_keys()) {
-    if (key.name == "crawl.seed_file") continue;  // its seeds are written, not its name
+    // Their seeds are written with the others; the file's name is not.
+    if (key.name == "crawl.seed_file" || key.name == "crawl.seed") continue;
     SCOPED_TRACE(key.name);
     const CrawlConfig base = accepted(kMinimal, needed_by(key));
     const CrawlConfig changed = accepted(with_value(key, other_value(key)), needed_by(key));

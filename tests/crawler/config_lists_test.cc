@@ -89,6 +89,9 @@ rules = [
   { exclude = "*/c/*", name = "a\nb" },
   { exlude = "*/d/*" },
   "*/e/*",
+  { include = "*", kind = "requisit" },
+  { include = "*", kind = ["redirect", 3] },
+  { include = "*", kind = [] },
 ]
 )toml"),
               ElementsAre(AllOf(StartsWith("c.toml:6:3: scope.rules: "), HasSubstr("either")),
@@ -100,7 +103,37 @@ rules = [
                           AllOf(StartsWith("c.toml:12:14: scope.rules: unknown name \"exlude\""),
                                 HasSubstr("\"exclude\"?")),
                           AllOf(StartsWith("c.toml:13:3: scope.rules: expected an array of"),
-                                HasSubstr("the string"))));
+                                HasSubstr("the string")),
+                          AllOf(StartsWith("c.toml:14:27: scope.rules: expected kind: one of"),
+                                HasSubstr("\"requisite\"?")),
+                          StartsWith("c.toml:15:40: scope.rules: expected kind: one of"),
+                          StartsWith("c.toml:16:27: scope.rules: kind: expected at least one")));
+}
+
+TEST(ConfigLists, BadRulesOnResponsesAreNamedWithTheirPlace) {
+  EXPECT_THAT(errors_in(R"toml([output]
+rules = [
+  { include = "image/*", exclude = "*/*" },
+  { status = 404 },
+  { include = "image" },
+  { exclude = "*/*", status = 99 },
+  { exclude = "*/*", status = "6yy" },
+  { exclude = "*/*", status = "503-500" },
+  { exclude = "*/*", status = [] },
+  { exclude = "*/*", status = [404, true] },
+  { exclude = "*/*", statuses = 404 },
+]
+)toml"),
+              ElementsAre(AllOf(StartsWith("c.toml:6:3: output.rules: "), HasSubstr("either")),
+                          AllOf(StartsWith("c.toml:7:3: output.rules: "), HasSubstr("either")),
+                          StartsWith("c.toml:8:15: output.rules: include: expected a content type"),
+                          StartsWith("c.toml:9:31: output.rules: status: expected a status such"),
+                          StartsWith("c.toml:10:31: output.rules: status: expected a status such"),
+                          StartsWith("c.toml:11:31: output.rules: status: expected a status such"),
+                          StartsWith("c.toml:12:31: output.rules: status: expected at least one"),
+                          StartsWith("c.toml:13:37: output.rules: status: expected a status such"),
+                          AllOf(StartsWith("c.toml:14:33: output.rules: unknown name"),
+                                HasSubstr("\"status\"?"))));
 }
 
 TEST(ConfigLists, BadHostPolitenessIsNamedWithItsPlace) {

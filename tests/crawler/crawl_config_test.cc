@@ -64,8 +64,8 @@ TEST(Config, EveryErrorAtOnceFromTheTopWithItsPlace) {
 TEST(Config, UnknownNamesAreErrorsWithTheNearestKnownOne) {
   EXPECT_EQ(only_error(minimal_with("sedes = []\n")),
             "c.toml:4:1: unknown key \"crawl.sedes\"; did you mean \"crawl.seeds\"?");
-  EXPECT_EQ(only_error(minimal_with("[crawl.seed]\n")),
-            "c.toml:4:8: unknown key \"crawl.seed\"; did you mean \"crawl.seeds\"?");
+  EXPECT_EQ(only_error(minimal_with("[crawl.sitemap]\n")),
+            "c.toml:4:8: unknown key \"crawl.sitemap\"; did you mean \"crawl.sitemaps\"?");
   EXPECT_EQ(only_error(minimal_with("[wholly_other]\n")),
             "c.toml:4:2: unknown table \"wholly_other\"");
   EXPECT_EQ(only_error(minimal_with("[log]\nzzzzzzzzzzzzz = 1\n")),

@@ -29,8 +29,9 @@ Url url(std::string_view text) {
 class TestScope {
  public:
   explicit TestScope(std::unique_ptr<Scope> scope) : scope_(std::move(scope)) {}
-  UrlVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops = 0) const {
-    return scope_->check(url, depth, hops);
+  UrlVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops = 0,
+                   FoundKinds found = {FoundAs::kNavigation}) const {
+    return scope_->check(url, depth, hops, found);
   }
 
  private:
@@ -274,6 +275,33 @@ TEST(Scope, TheFirstRuleThatMatchesDecides) {
   EXPECT_EQ(decided("http://other.test/x"), "in, scope.include, other.test/*");
   EXPECT_EQ(decided("http://example.com/a"), "in, scope.type, scope.type");
   EXPECT_EQ(decided("http://elsewhere.test/a"), "out of scope, scope.type, scope.type");
+}
+
+TEST(Scope, RulesWithKindsAreForUrlsFoundSo) {
+  CrawlConfig::Scope config;
+  config.rules = {
+      {.include = false, .pattern = "*/ads/*"},
+      {.include = true, .pattern = "*", .name = "images", .kinds = {FoundAs::kResource}},
+      {.include = true, .pattern = "*.test/*", .kinds = {FoundAs::kRedirect, FoundAs::kSitemap}},
+      {.include = false, .pattern = "*/moved/*", .kinds = {FoundAs::kRedirect}}};
+  const TestScope scope = scope_of(ScopeType::kHost, {"http://example.com/"}, config);
+  const auto decided = [&scope](std::string_view link, FoundKinds found) {
+    return std::string(scope.check(url(link), 1, 0, found).rule);
+  };
+  EXPECT_EQ(decided("http://cdn.net/a.png", {FoundAs::kResource}), "images");
+  EXPECT_EQ(decided("http://cdn.net/ads/a.png", {FoundAs::kResource}), "*/ads/*");
+  EXPECT_EQ(decided("http://cdn.net/a.png", {FoundAs::kNavigation}), "scope.type");
+  EXPECT_EQ(decided("http://b.test/moved/", {FoundAs::kNavigation, FoundAs::kRedirect}),
+            "*.test/*");
+  EXPECT_EQ(decided("http://b.test/moved/", {FoundAs::kSitemap}), "*.test/*");
+  EXPECT_EQ(decided("http://example.com/moved/", {FoundAs::kRedirect}), "*/moved/*");
+  EXPECT_EQ(decided("http://example.com/moved/", {FoundAs::kSeed}), "scope.type");
+  // A single rule is not compiled into a set.
+  config.rules = {{.include = false, .pattern = "*", .kinds = {FoundAs::kForm}}};
+  const TestScope alone = scope_of(ScopeType::kAny, {"http://example.com/"}, config);
+  EXPECT_EQ(alone.check(url("http://a.test/"), 1, 0, {FoundAs::kForm}).reason,
+            SkipReason::kExcluded);
+  EXPECT_EQ(alone.check(url("http://a.test/"), 1).reason, std::nullopt);
 }
 
 TEST(Scope, RulesSeeEscapesDecodedAndNoUserInfo) {

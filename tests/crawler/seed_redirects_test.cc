@@ -23,11 +23,17 @@ Url parsed(const std::string& text) {
   return Url::parse(text).value();
 }
 
+std::shared_ptr<const SeedSettings> with(ScopeType type) {
+  CrawlConfig config;
+  config.scope.type = type;
+  return std::make_shared<const SeedSettings>(config, Canonicalizer());
+}
+
 class SeedRedirectsTest : public testing::Test {
  protected:
   const std::filesystem::path& state() const { return directory_.path(); }
   std::shared_ptr<SeedRedirects> read(ScopeType type = ScopeType::kHost) const {
-    auto redirects = SeedRedirects::read(state(), type, Canonicalizer());
+    auto redirects = SeedRedirects::read(state(), with(type), Canonicalizer());
     EXPECT_TRUE(redirects) << redirects.error().message;
     return redirects ? *redirects : nullptr;
   }
@@ -86,7 +92,7 @@ TEST_F(SeedRedirectsTest, TooManyAreCountedAndNotFollowed) {
 
 TEST_F(SeedRedirectsTest, ADamagedFileIsAnErrorThatNamesIt) {
   std::ofstream(SeedRedirects::path(state())) << "something else\n";
-  const auto redirects = SeedRedirects::read(state(), ScopeType::kHost, Canonicalizer());
+  const auto redirects = SeedRedirects::read(state(), with(ScopeType::kHost), Canonicalizer());
   ASSERT_FALSE(redirects);
   EXPECT_THAT(redirects.error().message, HasSubstr("seed-redirects"));
   std::ofstream(SeedRedirects::path(state())) << "seed redirects 1\nno tab\nx\tnot a URL\n";

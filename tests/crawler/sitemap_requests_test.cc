@@ -133,6 +133,43 @@ TEST(SitemapSummary, IsBounded) {
   EXPECT_FALSE(result.intake.info.complete);
 }
 
+// A page as a sitemap lists it, at `seconds` after 1970.
+SitemapRequest listed_at(std::int64_t seconds) {
+  SitemapRequest request;
+  request.last_modified = std::chrono::sys_seconds(std::chrono::seconds(seconds));
+  return request;
+}
+
+TEST(SitemapRequest, HasChangedIfItsLastmodIsLater) {
+  constexpr std::int64_t kDay = 86'400;
+  const auto at = [](std::int64_t seconds) {
+    return std::chrono::sys_seconds(std::chrono::seconds(seconds));
+  };
+  EXPECT_TRUE(is_changed_since(listed_at(kDay * 9 + 5), at(kDay * 9 + 4)));
+  EXPECT_FALSE(is_changed_since(listed_at(kDay * 9 + 5), at(kDay * 9 + 5)));
+  // A date alone: perhaps later that day.
+  EXPECT_TRUE(is_changed_since(listed_at(kDay * 9), at(kDay * 10 - 1)));
+  EXPECT_FALSE(is_changed_since(listed_at(kDay * 9), at(kDay * 10)));
+  EXPECT_FALSE(is_changed_since(SitemapRequest(), at(0)));
+}
+
+TEST(SitemapRequest, WhatChangesOftenOrLatelyComesFirst) {
+  const std::chrono::sys_seconds now = std::chrono::sys_days(std::chrono::days(20'000));
+  const std::int64_t seconds = now.time_since_epoch().count();
+  EXPECT_EQ(implied_priority(SitemapRequest(), now), std::nullopt);
+  EXPECT_EQ(implied_priority(listed_at(seconds - 60), now), 0.75);
+  EXPECT_EQ(implied_priority(listed_at(seconds + 60), now), 0.75);
+  EXPECT_EQ(implied_priority(listed_at(seconds - 3 * 86'400), now), 0.625);
+  EXPECT_EQ(implied_priority(listed_at(0), now), std::nullopt);
+  SitemapRequest often = listed_at(0);
+  often.change_frequency = ChangeFrequency::kDaily;
+  EXPECT_EQ(implied_priority(often, now), 0.75);
+  often.change_frequency = ChangeFrequency::kNever;
+  EXPECT_EQ(implied_priority(often, now), std::nullopt);
+  EXPECT_EQ(interval_of(ChangeFrequency::kWeekly), std::chrono::hours(168));
+  EXPECT_EQ(interval_of(ChangeFrequency::kNever), std::nullopt);
+}
+
 TEST(SitemapsOfRobots, AreEachNamedOnce) {
   const Robots robots = Robots::parse(
       "Sitemap: http://a.example/1.xml\nsitemap: http://b.example/2.xml\n"

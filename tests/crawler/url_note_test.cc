@@ -55,6 +55,25 @@ TEST(UrlNote, ComesBackAsItWas) {
   note = {};
   note.etag = std::string(1024, 'e');
   EXPECT_EQ(UrlNote::decode(note.encode()), note);
+  note = {};
+  note.seed = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(UrlNote::decode(note.encode()), note);
+  note = {};
+  note.listed_interval = std::chrono::milliseconds::max();
+  note.has_lastmod = true;
+  EXPECT_EQ(UrlNote::decode(note.encode()), note);
+  note = {};
+  note.role = UrlNote::Role::kSitemap;
+  note.lists_seeds = true;
+  note.read_at = 1'800'000'000;
+  EXPECT_EQ(UrlNote::decode(note.encode()), note);
+  for (std::size_t kind = 0; kind < kFoundAsNames.size(); ++kind) {
+    note = {};
+    note.found = {static_cast<FoundAs>(kind)};
+    EXPECT_EQ(UrlNote::decode(note.encode()), note);
+    note.found.add(FoundAs::kRedirect);
+    EXPECT_EQ(UrlNote::decode(note.encode()), note);
+  }
 }
 
 TEST(UrlNote, LeavesOutWhatCannotBeKept) {

@@ -121,4 +121,13 @@ bool looks_like_html(std::string_view body) noexcept {
          });
 }
 
+bool looks_like_feed(std::string_view body) noexcept {
+  constexpr std::size_t kBeginning = 1024;
+  body = body.substr(0, kBeginning);
+  for (const std::string_view root : {"<rss", "<feed", "<rdf:RDF"}) {
+    if (body.find(root) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace trawl

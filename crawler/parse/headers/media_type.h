@@ -24,6 +24,23 @@ constexpr bool is_css_media_type(std::string_view content_type) noexcept {
   return equal_in_any_case(media_type(content_type), "text/css");
 }
 
+// Whether it is a media type of RSS or Atom.
+constexpr bool is_feed_media_type(std::string_view content_type) noexcept {
+  const std::string_view type = media_type(content_type);
+  return equal_in_any_case(type, "application/rss+xml") ||
+         equal_in_any_case(type, "application/atom+xml");
+}
+
+// Whether it is a general media type of XML, which feeds have, too.
+constexpr bool is_xml_media_type(std::string_view content_type) noexcept {
+  const std::string_view type = media_type(content_type);
+  return equal_in_any_case(type, "application/xml") || equal_in_any_case(type, "text/xml") ||
+         equal_in_any_case(type, "application/rdf+xml");
+}
+
+// Whether content that is XML is RSS or Atom, judged by its beginning.
+bool looks_like_feed(std::string_view body) noexcept;
+
 // The value that applies of a header with several values, or of several headers joined with ", ":
 // the last valid type other than "*/*", perhaps with the charset of an earlier one (Fetch standard,
 // "extract a MIME type"). The whole text if there is only one value, or no valid one.

@@ -1,0 +1,66 @@
+// ResponseRules: which responses are kept, or read for links, by content type and status.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "crawler/config/crawl_config.h"
+#include "crawler/config/media_types.h"
+
+namespace trawl {
+
+// Immutable, thread-safe.
+class ResponseRules {
+ public:
+  ResponseRules() = default;
+  // The first rule that matches decides.
+  explicit ResponseRules(std::span<const ResponseRuleText> rules);
+
+  // `content_type`: the value of a header. `otherwise()` decides if no rule matches.
+  template <class Otherwise>
+  bool includes(std::string_view content_type, int status, Otherwise otherwise) const {
+    const Rule* rule = find(content_type, status);
+    return rule == nullptr ? otherwise() : rule->include;
+  }
+
+ private:
+  struct Rule {
+    bool include;
+    MediaTypes types;
+    std::vector<StatusRange> statuses;  // empty: all
+  };
+  const Rule* find(std::string_view content_type, int status) const;
+
+  std::vector<Rule> rules_;
+};
+
+// The types that a crawl keeps: those of the rules, else of a list, which may be empty for all.
+class KeptResponses {
+ public:
+  explicit KeptResponses(const CrawlConfig::Output& config)
+      : rules_(config.rules), types_(config.content_types) {}
+  bool has(std::string_view content_type, int status) const;
+
+ private:
+  ResponseRules rules_;
+  MediaTypes types_;
+};
+
+// The types that a crawl reads for links: those of the rules, else pages of status 2xx of the types
+// of a list, which may be empty for HTML.
+class ReadResponses {
+ public:
+  explicit ReadResponses(const CrawlConfig::Links& config)
+      : rules_(config.rules), types_(config.content_types) {}
+  bool has(std::string_view content_type, int status) const;
+  // Whether a response may turn out to be one when its body, which gives the type of those without,
+  // is there.
+  bool may_have(std::string_view content_type, int status) const;
+
+ private:
+  ResponseRules rules_;
+  MediaTypes types_;
+};
+
+}  // namespace trawl

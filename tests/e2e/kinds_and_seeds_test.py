@@ -1,0 +1,213 @@
+"""Rules on how URLs were found and on responses; seeds with settings; sitemaps and feeds to start from."""
+
+import datetime
+import time
+
+import trawl_testing as t
+from scripted_server import ScriptedServer, answer, links
+
+HERE, THERE, FAR = "127.0.0.1", "127.0.0.2", "127.0.0.3"
+
+
+class Site(ScriptedServer):
+    """`answers`: answers or lists of links by "host/path"."""
+
+    def __init__(self):
+        self.answers = {}
+        super().__init__(self._respond, addresses=(HERE, THERE, FAR))
+
+    def _respond(self, request):
+        page = self.answers.get(request.host.rsplit(":", 1)[0] + request.path)
+        if page is None:
+            return answer("none", "404 Not Found")
+        if isinstance(page, list):
+            return answer(f"<title>{request.path}</title>" + links(page))
+        return page
+
+
+def crawl(test, directory, options, name, seeds, more="", code=t.EXIT_DONE, **tables):
+    config = t.write_config(directory / f"{name}.toml",
+                            t.fast_crawl(seeds, directory / name, **tables))
+    config.write_text(config.read_text() + more)
+    ended = t.run(options, directory, "crawl", config)
+    t.expect_exit(test, ended, code, name)
+    return config
+
+
+def check_fetched(test, site, expected, what):
+    asked = [request.host.rsplit(":", 1)[0] + request.path for request in site.pages]
+    test.check_equal_sets(set(asked), set(expected), what)
+    test.check(len(asked) == len(set(asked)), f"{what}: fetched more than once", asked)
+
+
+def rules_by_kind(test, directory, options):
+    with Site() as site:
+        image = site.url("/a.png", THERE)
+        site.answers.update({
+            f"{HERE}/": answer(f"<a href=/moved>m</a> <img src={image}> "
+                               f"<a href={site.url('/page', THERE)}>out</a> <a href=/gone>g</a>"),
+            f"{HERE}/moved": answer("", "302 Found", f"Location: {site.url('/target', FAR)}"),
+            f"{HERE}/gone": answer("", "302 Found", "Location: /here"),
+            f"{FAR}/target": ["/next"], f"{THERE}/a.png": answer("png", content_type="image/png"),
+            f"{HERE}/here": []})
+        config = crawl(test, directory, options, "kinds", [site.url()],
+                       links={"kinds": ["navigation", "resource"]}, output={"skipped": True},
+                       scope={"rules": [
+                           {"include": "*", "kind": "resource", "name": "images"},
+                           {"exclude": "*/here", "kind": ["redirect", "sitemap"]},
+                           {"include": f"{FAR}:*", "kind": "redirect"}]})
+        check_fetched(test, site, [f"{HERE}/", f"{HERE}/moved", f"{HERE}/gone", f"{FAR}/target",
+                                   f"{THERE}/a.png"], "rules with kinds")
+        for url, kind, code in [(image, "resource", 0), (image, "navigation", 1),
+                                (site.url("/here"), "redirect", 1), (site.url("/here"), None, 0)]:
+            asked = t.run(options, directory, "explain", config, url,
+                          *(["--kind", kind] if kind else []))
+            t.expect_exit(test, asked, code, f"explain {url} --kind {kind}")
+
+
+def rules_on_responses(test, directory, options):
+    with Site() as site:
+        missing = answer("<a href=/from-404>x</a>", "404 Not Found")
+        site.answers.update({f"{HERE}/": ["/missing", "/data.xhtml"], f"{HERE}/missing": missing,
+                           f"{HERE}/data.xhtml": answer("<a href=/from-xhtml>x</a>",
+                                                        content_type="application/xhtml+xml"),
+                           f"{HERE}/from-404": []})
+        crawl(test, directory, options, "responses", [site.url()],
+              links={"rules": [{"include": "text/html", "status": 404},
+                               {"exclude": "application/xhtml+xml"}]},
+              output={"warc": True, "rules": [{"exclude": "*/*", "status": ["4xx", 503]},
+                                              {"exclude": "application/*"}]})
+        check_fetched(test, site, [f"{HERE}/", f"{HERE}/missing", f"{HERE}/data.xhtml",
+                                   f"{HERE}/from-404"], "links.rules")
+        kept = {page["url"]: page["warc"] is not None
+                for page in t.read_pages(test, directory / "responses")}
+        test.check(kept == {site.url(): True, site.url("/missing"): False,
+                            site.url("/data.xhtml"): False, site.url("/from-404"): True},
+                   "output.rules", kept)
+
+
+def seeds_with_settings(test, directory, options):
+    with Site() as site:
+        site.answers.update({
+            f"{HERE}/": ["/1"], f"{HERE}/1": ["/2"], f"{HERE}/2": [],
+            f"{THERE}/": ["/1", site.url("/", FAR)], f"{THERE}/1": ["/2"], f"{THERE}/2": [],
+            f"{FAR}/a/": ["/a/b", "/c", "/a/d/e"], f"{FAR}/a/b": [], f"{FAR}/a/d/e": []})
+        more = f"""
+[[seed]]
+url = "{site.url("/", THERE)}"
+depth = 1
+note = "shallow"
+
+[[seed]]
+url = "{site.url("/a/", FAR)}"
+scope = "prefix"
+note = "folder"
+"""
+        config = crawl(test, directory, options, "seeds", [site.url()], more)
+        check_fetched(test, site, [f"{HERE}/", f"{HERE}/1", f"{HERE}/2", f"{THERE}/", f"{THERE}/1",
+                                   f"{FAR}/a/", f"{FAR}/a/b", f"{FAR}/a/d/e"],
+                      "seeds with settings")
+        notes = {page["url"]: page.get("seed_note")
+                 for page in t.read_pages(test, directory / "seeds")}
+        test.check(notes[site.url("/1")] is None and notes[site.url("/1", THERE)] == "shallow" and
+                   notes[site.url("/a/d/e", FAR)] == "folder", "seed_note", notes)
+        again = t.run(options, directory, "crawl", config, "--or-resume")
+        t.expect_exit(test, again, t.EXIT_DONE, "the same seeds again")
+    bad = directory / "bad.toml"
+    bad.write_text(f'[[seed]]\nurl = "ftp://x/"\n[[seed]]\nurl = "http://a.test/"\ndepht = 1\n'
+                   f'[crawl]\nstate_dir = "{directory / "bad"}"\n')
+    checked = t.run(options, directory, "check-config", bad)
+    t.expect_exit(test, checked, t.EXIT_BAD_CONFIG, "bad seeds")
+    for text in ("bad.toml:2:7: crawl.seed: url: expected an http(s) URL",
+                 '"depht" ("depth"?)'):
+        test.check(text in checked.text, text, checked.text)
+
+
+def sitemaps_to_start_from(test, directory, options):
+    xml = "application/xml"
+    with Site() as site:
+        def urlset(*urls):
+            return answer("<urlset>" + "".join(f"<url><loc>{url}</loc></url>" for url in urls) +
+                          "</urlset>", content_type=xml)
+        site.answers.update({
+            f"{HERE}/index.xml": answer("<sitemapindex><sitemap><loc>" + site.url("/map.xml") +
+                                        "</loc></sitemap></sitemapindex>", content_type=xml),
+            f"{HERE}/map.xml": urlset(site.url("/a"), site.url("/b", THERE)),
+            f"{HERE}/a": ["/linked"], f"{HERE}/linked": ["/deep"],
+            f"{THERE}/b": ["/not-in-scope"]})
+        # No seed but a sitemap; its pages have depth 0.
+        tables = t.fast_crawl([], directory / "maps", scope={"max_depth": 1})
+        tables["crawl"] = {"sitemaps": [site.url("/index.xml")], "state_dir": directory / "maps"}
+        config = t.write_config(directory / "maps.toml", tables)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "sitemaps")
+        check_fetched(test, site, [f"{HERE}/index.xml", f"{HERE}/map.xml", f"{HERE}/a",
+                                   f"{THERE}/b", f"{HERE}/linked"], "crawl.sitemaps")
+    with Site() as site:
+        site.answers.update({f"{HERE}/": [], f"{HERE}/sitemap.xml": answer(
+            f"<urlset><url><loc>{site.url('/listed')}</loc></url></urlset>", content_type=xml),
+            f"{HERE}/listed": []})
+        crawl(test, directory, options, "guess", [site.url()], links={"guess_sitemaps": True})
+        check_fetched(test, site, [f"{HERE}/", f"{HERE}/sitemap.xml", f"{HERE}/listed"],
+                      "links.guess_sitemaps")
+
+
+def recrawled_by_sitemap(test, directory, options):
+    """Pages are fetched again when their lastmod is later than the last fetch of the sitemap."""
+    def stamp(seconds):
+        moment = datetime.datetime.fromtimestamp(time.time() + seconds, datetime.timezone.utc)
+        return moment.strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+    with Site() as site:
+        def listing(**lastmods):
+            urls = "".join(f"<url><loc>{site.url('/' + name)}</loc><lastmod>{when}</lastmod></url>"
+                           for name, when in lastmods.items())
+            plain = f"<url><loc>{site.url('/plain')}</loc></url>"
+            return answer(f"<urlset>{urls}{plain}</urlset>", content_type="application/xml")
+        old = "2001-01-01"
+        site.answers.update({f"{HERE}/a": [], f"{HERE}/b": [], f"{HERE}/plain": [],
+                             f"{HERE}/map.xml": listing(a=old, b=old)})
+        state = directory / "lastmod"
+        tables = t.fast_crawl([], state, recrawl={
+            "interval": "1h", "by_sitemap": True, "min_interval": "1s", "adaptive": False,
+            "rules": [{"match": "*/map.xml", "interval": "1s"}]})
+        tables["crawl"] = {"sitemaps": [site.url("/map.xml")], "state_dir": state}
+        config = t.write_config(directory / "lastmod.toml", tables)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "first")
+        test.check(sorted(site.paths()) == ["/a", "/b", "/map.xml", "/plain"], "first run",
+                   site.paths())
+        time.sleep(2.1)
+        site.answers[f"{HERE}/map.xml"] = listing(a=stamp(-1), b=old)
+        before = len(site.paths())
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "second")
+        test.check(site.paths()[before:] == ["/map.xml", "/a"], "second run", site.paths()[before:])
+        time.sleep(1.1)
+        before = len(site.paths())
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "third")
+        test.check(site.paths()[before:] == ["/map.xml"], "third run", site.paths()[before:])
+
+
+def feeds(test, directory, options):
+    for on in (True, False):
+        with Site() as site:
+            rss = "<rss version='2.0'><channel><link>/</link><item><link>{}</link></item></channel></rss>"
+            atom = "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href='/b'/></entry></feed>"
+            site.answers.update({
+                f"{HERE}/": ["/rss", "/atom.xml", "/other.xml"],
+                f"{HERE}/rss": answer(rss.format(site.url("/a")), content_type="application/rss+xml"),
+                f"{HERE}/atom.xml": answer("<?xml version='1.0'?>" + atom, content_type="text/xml"),
+                f"{HERE}/other.xml": answer("<x><link>/c</link></x>", content_type="text/xml"),
+                f"{HERE}/a": [], f"{HERE}/b": []})
+            crawl(test, directory, options, f"feeds-{on}", [site.url()], links={"feeds": on})
+            check_fetched(test, site, [f"{HERE}/", f"{HERE}/rss", f"{HERE}/atom.xml",
+                                       f"{HERE}/other.xml"] +
+                          ([f"{HERE}/a", f"{HERE}/b"] if on else []), f"links.feeds = {on}")
+
+
+def script(test, directory, options):
+    for part in (rules_by_kind, rules_on_responses, seeds_with_settings, sitemaps_to_start_from,
+                 recrawled_by_sitemap, feeds):
+        part(test, directory, options)
+
+
+if __name__ == "__main__":
+    t.main(script, t.parser(__doc__).parse_args())

@@ -38,7 +38,7 @@ class SeedSettings {
   };
 
   SeedSettings() = default;
-  // Seeds that are no URLs are ignored.
+  // Seeds that are not URLs are ignored.
   SeedSettings(const CrawlConfig& config, const Canonicalizer& canonicalizer);
 
   bool empty() const { return seeds_.empty(); }

@@ -315,6 +315,13 @@ Rows links() {
               {{"scanner", LinkEngine::kScanner, "fast; asks Gumbo only where it must"},
                {"gumbo", LinkEngine::kGumbo, "a whole HTML parser, about forty times slower"}}),
           "What reads the pages."),
+      KEY(links.requisites, boolean(),
+          "Also fetch what a browser loads to show a page in scope, wherever it is: images, style "
+          "sheets, scripts, fonts, media, icons, frames, and what these load. Their links are not "
+          "followed."),
+      KEY(links.lazy_images, boolean(),
+          "With requisites: also what scripts load when it is scrolled into view, by data-src, "
+          "data-srcset and the like."),
       KEY(links.respect_nofollow, boolean(),
           "Do not follow links for which rel=nofollow, a robots meta tag or an X-Robots-Tag header "
           "forbids it."),

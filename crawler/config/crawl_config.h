@@ -195,6 +195,9 @@ struct CrawlConfig {
   } fetch;
   struct Links {
     LinkKinds kinds = LinkKinds::pages();
+    // Fetch what a browser loads to show a page in scope, wherever it is.
+    bool requisites = false;
+    bool lazy_images = true;  // with `requisites`: guess what scripts load later
     LinkEngine engine = LinkEngine::kScanner;
     bool respect_nofollow = true;  // rel=nofollow, meta robots, X-Robots-Tag
     bool sitemaps = false;         // read sitemaps named in robots.txt

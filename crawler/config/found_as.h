@@ -22,9 +22,9 @@ enum class FoundAs : std::uint8_t {
   kCitation,
   kRefresh,
   kSeed,
-  kRedirect,  // of a URL that was found in another way, which counts too
-  kSitemap,   // a sitemap, or listed in one
-  kRequisite, // needed to show a page, and out of scope otherwise
+  kRedirect,   // of a URL that was found in another way, which counts too
+  kSitemap,    // a sitemap, or listed in one
+  kRequisite,  // needed to show a page, and out of scope otherwise
 };
 inline constexpr std::array<std::string_view, 11> kFoundAsNames = {
     "navigation", "form", "document", "resource", "related",  "citation",

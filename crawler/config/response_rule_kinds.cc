@@ -37,8 +37,8 @@ std::optional<StatusRange> read_range(std::string_view text) {
   }
   const std::size_t dash = text.find('-');
   const auto first = read_status(text.substr(0, dash));
-  if (dash == std::string_view::npos) return first ? std::optional(StatusRange{*first, *first})
-                                                   : std::nullopt;
+  if (dash == std::string_view::npos)
+    return first ? std::optional(StatusRange{*first, *first}) : std::nullopt;
   const auto last = read_status(text.substr(dash + 1));
   if (!first || !last || *first > *last) return std::nullopt;
   return StatusRange{*first, *last};

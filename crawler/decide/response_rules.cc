@@ -44,8 +44,8 @@ bool ReadResponses::has(std::string_view content_type, int status) const {
 }
 
 bool ReadResponses::may_have(std::string_view content_type, int status) const {
-  return has(content_type, status) || (types_.empty() && media_type(content_type).empty() &&
-                                       has("text/html", status));
+  return has(content_type, status) ||
+         (types_.empty() && media_type(content_type).empty() && has("text/html", status));
 }
 
 }  // namespace trawl

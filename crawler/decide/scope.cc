@@ -98,17 +98,31 @@ Result<void> Scope::add_rules() {
 
 UrlVerdict Scope::check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope,
                         FoundKinds found, SeedSettings::Id seed) const {
+  if (const auto refused = refuse(url)) return *refused;
+  return check_rules(url, depth, hops_off_scope, found, seed);
+}
+
+UrlVerdict Scope::check_requisite(const Url& url, FoundKinds found) const {
+  if (const auto refused = refuse(url)) return *refused;
+  const Rule* rule = find_rule(url, found);
+  if (rule == nullptr) return passes_by("links.requisites");
+  if (rule->include) return {.reason = std::nullopt, .rule = rule->name, .key = rule->key};
+  return {.reason = SkipReason::kExcluded, .rule = rule->name, .key = rule->key};
+}
+
+std::optional<UrlVerdict> Scope::refuse(const Url& url) const {
   if (const auto reason = check_shape(url)) return fails_by(*reason);
   if (!blocklists_.empty()) {
     thread_local BlockCandidates candidates;
     candidates.set(url, canonicalizer_);
     for (const Blocklist& list : blocklists_) {
       if (list.find(candidates)) {
-        return {.reason = SkipReason::kBlocked, .rule = list.name(), .key = "scope.blocklist"};
+        return UrlVerdict{
+            .reason = SkipReason::kBlocked, .rule = list.name(), .key = "scope.blocklist"};
       }
     }
   }
-  return check_rules(url, depth, hops_off_scope, found, seed);
+  return std::nullopt;
 }
 
 std::optional<SkipReason> Scope::check_shape(const Url& url) const {

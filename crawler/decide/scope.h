@@ -53,6 +53,9 @@ class Scope {
   UrlVerdict check(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope = 0,
                    FoundKinds found = {FoundAs::kNavigation}, SeedSettings::Id seed = 0) const;
 
+  // The same for a page requisite, for which only rules, blocklists and limits on URLs count.
+  UrlVerdict check_requisite(const Url& url, FoundKinds found) const;
+
   // Whether a rule asks how a URL was found.
   bool has_rules_by_kind() const { return has_rules_by_kind_; }
 
@@ -77,6 +80,8 @@ class Scope {
   Result<void> add_rules();
   // The limit on URLs that the URL exceeds, if any.
   std::optional<SkipReason> check_shape(const Url& url) const;
+  // The verdict on URLs that no scope includes.
+  std::optional<UrlVerdict> refuse(const Url& url) const;
   bool is_too_deep(std::uint32_t depth, const SeedSettings::Own* own) const;
   bool covers(const Url& url) const;
   const Rule* find_rule(const Url& url, FoundKinds found) const;

@@ -32,9 +32,8 @@ SeedSettings::SeedSettings(const CrawlConfig& config, const Canonicalizer& canon
         hash_of(*url), Own{text.depth, text.scope, text.priority, text.note, std::move(alone)});
     if ((!text.scope && !text.depth) || type == ScopeType::kAny) continue;
     const auto depth = text.depth ? text.depth : config.scope.max_depth;
-    auto group = std::ranges::find_if(groups_, [&](const Group& each) {
-      return each.type == type && each.depth == depth;
-    });
+    auto group = std::ranges::find_if(
+        groups_, [&](const Group& each) { return each.type == type && each.depth == depth; });
     if (group == groups_.end()) {
       groups_.push_back({type, depth, SeedMembers(type, canonicalizer)});
       members.emplace_back();

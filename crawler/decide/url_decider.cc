@@ -11,6 +11,9 @@ namespace trawl {
 
 namespace {
 
+// No page needs more style sheets that import each other, or frames within frames.
+constexpr std::uint32_t kMostRequisiteHops = 100;
+
 UrlVerdict skipped_for(SkipReason reason) {
   return {.reason = reason, .key = config_key_of(reason)};
 }
@@ -24,6 +27,7 @@ UrlVerdict fetched_by(std::string_view key) {
 // The page on which a URL was found has one hop out of scope less than the URL.
 UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlNote& note) {
   FoundKinds found = note.found;
+  if (note.requisite_hops > 0) found.add(FoundAs::kRequisite);
   const bool is_sitemap = note.role == UrlNote::Role::kSitemap;
   if (is_sitemap) found = {FoundAs::kSitemap};
   if (redirects > 0) {
@@ -36,6 +40,7 @@ UrlOrigin UrlOrigin::of(std::uint32_t depth, std::uint32_t redirects, const UrlN
           .redirects = redirects,
           .found = found,
           .seed = note.seed,
+          .requisite_hops = note.requisite_hops,
           .sitemap = is_sitemap,
           .own_site = true,
           .vouched = note.vouched};
@@ -78,8 +83,12 @@ UrlDecider::UrlDecider(const CrawlConfig& config, std::shared_ptr<const SeedSett
 }
 
 UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin) const {
-  if (origin.nofollow && respect_nofollow_) return skipped_for(SkipReason::kNofollow);
   if (origin.redirects > max_redirects_) return skipped_for(SkipReason::kTooManyRedirects);
+  if (origin.requisite_hops > 0) {
+    if (origin.requisite_hops > kMostRequisiteHops) return skipped_for(SkipReason::kTooDeep);
+    return scope_->check_requisite(url, origin.found);
+  }
+  if (origin.nofollow && respect_nofollow_) return skipped_for(SkipReason::kNofollow);
   UrlVerdict verdict =
       scope_->check(url, origin.depth, origin.hops_off_scope, origin.found, origin.seed);
   if (verdict.reason == SkipReason::kOutOfScope && is_wanted_sitemap(url, origin))

@@ -36,6 +36,8 @@ struct UrlOrigin {
   std::uint32_t redirects = 0;       // redirects in a row that led to it
   FoundKinds found = {FoundAs::kNavigation};
   SeedSettings::Id seed = 0;
+  // Of a page requisite that is not in scope otherwise: how many in a row led to it; else 0.
+  std::uint32_t requisite_hops = 0;
   bool nofollow = false;  // page, headers or link say nofollow
   bool sitemap = false;
   // For sitemaps: a sitemap on a seed's host need not be in scope; a sitemap named in the

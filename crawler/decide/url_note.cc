@@ -35,7 +35,8 @@ enum Field : std::uint64_t {
   kReadAt = 1 << 12,
   kListedInterval = 1 << 13,
   kLastmod = 1 << 14,  // without bytes
-  kAllFields = (1 << 15) - 1,
+  kRequisite = 1 << 15,
+  kAllFields = (1 << 16) - 1,
 };
 
 bool is_printable(std::string_view text) {
@@ -76,6 +77,7 @@ std::uint64_t fields_of(const UrlNote& note) {
   add(note.role == UrlNote::Role::kSitemap && note.read_at > 0, kReadAt);
   add(note.listed_interval && note.listed_interval->count() > 0, kListedInterval);
   add(note.has_lastmod, kLastmod);
+  add(note.requisite_hops > 0, kRequisite);
   return fields;
 }
 
@@ -102,6 +104,7 @@ std::string encode_fields(const UrlNote& note, std::uint64_t fields) {
   if ((fields & kReadAt) != 0) put_varint(out, note.read_at);
   if ((fields & kListedInterval) != 0)
     put_varint(out, static_cast<std::uint64_t>(note.listed_interval->count()));
+  if ((fields & kRequisite) != 0) put_varint(out, note.requisite_hops);
   return out;
 }
 
@@ -179,6 +182,7 @@ UrlNote UrlNote::decode(std::string_view bytes) {
   if ((fields & kReadAt) != 0) note.read_at = in.number(std::numeric_limits<std::uint64_t>::max());
   if ((fields & kListedInterval) != 0) note.listed_interval = in.duration();
   note.has_lastmod = (fields & kLastmod) != 0;
+  if ((fields & kRequisite) != 0) note.requisite_hops = in.small_number();
   return in.ok() ? note : UrlNote();
 }
 

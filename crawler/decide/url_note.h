@@ -24,6 +24,7 @@ struct UrlNote {
   std::uint64_t read_at = 0;         // for a sitemap: its last fetch, in seconds since 1970
   std::uint32_t hops_off_scope = 0;  // consecutive pages out of scope that led here
   FoundKinds found = {FoundAs::kNavigation};
+  std::uint32_t requisite_hops = 0;        // of a requisite: how many in a row led here
   std::uint64_t seed = 0;                  // SeedSettings::Id of that from which it was found
   std::optional<double> sitemap_priority;  // 0 to 1; stored in thousandths
   std::optional<std::chrono::milliseconds> listed_interval;  // by the changefreq of a sitemap

@@ -35,8 +35,9 @@ void LinkFollower::begin(std::string_view from, PageOutput* output) {
 bool LinkFollower::is_ordinary(const LinkContext& found) const {
   const auto& max_depth = context_.config.scope.max_depth;
   const UrlOrigin& origin = found.origin;
-  return !origin.sitemap && !origin.nofollow && !found.again && origin.redirects == 0 &&
-         !found.sitemap_priority && !(max_depth && origin.depth > *max_depth);
+  return origin.requisite_hops == 0 && !origin.sitemap && !origin.nofollow && !found.again &&
+         origin.redirects == 0 && !found.sitemap_priority &&
+         !(max_depth && origin.depth > *max_depth);
 }
 
 void LinkFollower::add(const Url& url, const LinkContext& found) {
@@ -70,18 +71,40 @@ std::int32_t LinkFollower::priority_of(const Url& url, const LinkContext& found)
                              rules.decider.seeds().find(found.origin.seed));
 }
 
+// A page that is in scope is crawled whole, whichever way it was found first. A requisite that is
+// out of scope is the same for all pages.
+void LinkFollower::add_requisite(const Url& url, const LinkContext& found, std::uint32_t hops,
+                                 bool is_link) {
+  thread_.check();
+  if (is_link && context_.rules.decider.decide(url, found.origin).is_fetched())
+    return add(url, found);
+  if (!known_requisites_) known_requisites_.emplace();
+  if (known_requisites_->knows(url.href_without_fragment(), 0, 0)) {
+    ++left_out_;
+    return;
+  }
+  LinkContext requisite = found;
+  requisite.origin.requisite_hops = hops + 1;
+  requisite.origin.found.add(FoundAs::kRequisite);
+  add(url, requisite);
+  known_requisites_->note_offered();
+}
+
 // Empty for most pages.
 std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t hops_off_scope) {
   const UrlOrigin& origin = found.origin;
   const bool by_kind =
       origin.is_listed_seed() ||
       (context_.rules.decider.scope().has_rules_by_kind() && origin.found != UrlOrigin().found);
+  const bool is_requisite = origin.requisite_hops > 0;
   const bool is_listed = found.sitemap_priority || found.listed_interval || found.has_lastmod;
-  if (hops_off_scope == 0 && !origin.sitemap && !is_listed && !by_kind && origin.seed == 0)
+  if (hops_off_scope == 0 && !origin.sitemap && !is_listed && !by_kind && !is_requisite &&
+      origin.seed == 0)
     return {};
   UrlNote note;
   if (by_kind) note.found = origin.found;
   note.seed = origin.seed;
+  note.requisite_hops = origin.requisite_hops;
   note.role = origin.sitemap ? UrlNote::Role::kSitemap : UrlNote::Role::kPage;
   note.sitemap_level = found.sitemap_level;
   note.vouched = origin.vouched;
@@ -95,7 +118,8 @@ std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t h
 
 void LinkFollower::hold(const Url& url, const LinkContext& found, SkipReason reason) {
   const UrlOrigin& origin = found.origin;
-  if (!row_of(reason).is_held || origin.sitemap || context_.config.frontier.max_set_aside == 0)
+  if (!row_of(reason).is_held || origin.sitemap || origin.requisite_hops > 0 ||
+      context_.config.frontier.max_set_aside == 0)
     return;
   const std::string_view href = url.href_without_fragment();
   if (known_held_.knows(href, origin.depth, origin.hops_off_scope)) return;

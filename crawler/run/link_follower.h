@@ -44,6 +44,10 @@ class LinkFollower {
   // Starts the page `from`. Skipped URLs are noted in `output`, unless it is null or the crawl does
   // not write them.
   void begin(std::string_view from, PageOutput* output);
+  // Adds what a page needs to be shown. If it `is_link` and would be followed as such, it is added
+  // as a link; or else as a requisite, whose links are not followed. `hops`: of the page, if that
+  // is a requisite itself.
+  void add_requisite(const Url& url, const LinkContext& found, std::uint32_t hops, bool is_link);
   // Adds a URL found on the page. `url` must stay valid until the requests were used.
   void add(const Url& url, const LinkContext& found);
   // The same, but takes the URL over.
@@ -83,6 +87,7 @@ class LinkFollower {
   PageOutput* output_ = nullptr;
   KnownLinks known_;
   KnownLinks known_held_{kHeldKnown};
+  std::optional<KnownLinks> known_requisites_;
   std::uint64_t left_out_ = 0;  // for this page
   std::vector<UrlRequest> requests_;
   std::vector<UrlRequest> held_;  // requests() appends them to the others

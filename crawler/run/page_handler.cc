@@ -13,6 +13,7 @@
 #include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
+#include "crawler/parse/requisites.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/sitemap_requests.h"
 #include "url/url_credentials.h"
@@ -58,6 +59,11 @@ LinkOptions link_options(const CrawlContext& context) {
   const CrawlConfig& config = context.config;
   LinkOptions options;
   options.kinds = config.links.kinds;
+  if (config.links.requisites) {
+    options.kinds |= {LinkKind::kResource, LinkKind::kDocument};
+    options.requisites = true;
+    options.lazy_images = config.links.lazy_images;
+  }
   options.engine = config.links.engine;
   options.agent = context.robots_agent;
   options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
@@ -286,6 +292,8 @@ void PageHandler::follow(Page& page) {
   if (response.is_redirect()) return follow_redirect(page);
   const bool found = is_2xx(response.status);
   if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
+  if (found && context_.config.links.requisites && is_css_media_type(response.content_type))
+    return follow_style_sheet(page);
   if (found && is_feed(response)) return follow_feed(page);
   if (found || is_parsed(response)) follow_page(page);
 }
@@ -321,6 +329,7 @@ void PageHandler::follow_redirect(Page& page) {
                          .redirects = lease.redirects + 1,
                          .found = found,
                          .seed = page.note.seed,
+                         .requisite_hops = page.note.requisite_hops,
                          .sitemap = page.note.role == UrlNote::Role::kSitemap,
                          .own_site = own_site,
                          .vouched = page.note.vouched};
@@ -444,10 +453,51 @@ void PageHandler::follow_page(Page& page) {
   if (!response.refresh.empty()) follow_refresh(page, nofollow);
   if (!parsed) return;
   skip_dropped();
+  follow_links(page, nofollow);
+}
+
+void PageHandler::follow_links(Page& page, bool nofollow) {
+  const CrawlConfig::Links& config = context_.config.links;
   const bool all = stands_for_itself(page);
+  const bool follows = follows_links(page);
   for (const Link& link : found_.links) {
-    if (all || link.url.href_without_fragment() == record.canonical)
+    const bool is_link =
+        follows && (all || link.url.href_without_fragment() == page.output.page.canonical);
+    if (!config.requisites) {
+      if (is_link) follow_link(page, link, nofollow);
+      continue;
+    }
+    const bool is_followed = is_link && config.kinds.has(link.kind);
+    if (is_requisite(link)) {
+      note_link(page, link);
+      follower_.add_requisite(link.url, found_on(page, link.kind, nofollow || !link.follow),
+                              page.note.requisite_hops, is_followed);
+    } else if (is_followed) {
       follow_link(page, link, nofollow);
+    }
+  }
+}
+
+// Not those of a requisite, unless it is a page in scope, too.
+bool PageHandler::follows_links(const Page& page) const {
+  if (page.note.requisite_hops == 0) return true;
+  UrlOrigin origin = UrlOrigin::of(page.open.lease.depth, page.open.lease.redirects, page.note);
+  origin.requisite_hops = 0;
+  return context_.rules.decider.decide(page.url, origin).is_fetched();
+}
+
+// A style sheet is read only for what it loads.
+void PageHandler::follow_style_sheet(Page& page) {
+  if (page.unchanged) return;
+  if (!style_sheets_) style_sheets_.emplace(extractor_.options());
+  style_sheets_->read_into(page.response.body, page.response.content_type, page.url, found_);
+  if (found_.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found_.skipped);
+  page.output.page.links = found_.links.size();
+  skip_dropped();
+  for (const Link& link : found_.links) {
+    note_link(page, link);
+    follower_.add_requisite(link.url, found_on(page, link.kind, false), page.note.requisite_hops,
+                            context_.config.links.kinds.has(link.kind));
   }
 }
 
@@ -465,12 +515,17 @@ void PageHandler::skip_dropped() {
 }
 
 void PageHandler::follow_header_links(Page& page, bool nofollow) {
-  const bool wanted = context_.config.links.kinds.has(LinkKind::kRelated);
+  const CrawlConfig::Links& config = context_.config.links;
+  const bool wanted = config.kinds.has(LinkKind::kRelated) && follows_links(page);
   std::vector<DroppedHeaderLink> dropped;
   for (HeaderLink& link : parse_link_header(page.response.link, page.url, &dropped)) {
     if (link.has_rel("canonical") && page.output.page.canonical.empty())
       page.output.page.canonical = link.url.href_without_fragment();
-    if (!wanted || !leads_to_pages(link)) continue;
+    if (!leads_to_pages(link)) {
+      if (config.requisites) follow_header_requisite(page, link);
+      continue;
+    }
+    if (!wanted) continue;
     ++page.output.page.links;
     const bool follow = !link.has_rel("nofollow");
     Link found;
@@ -488,9 +543,23 @@ void PageHandler::follow_header_links(Page& page, bool nofollow) {
   }
 }
 
+// What the Link header lets a browser load: style sheets, icons, preloads.
+void PageHandler::follow_header_requisite(Page& page, const HeaderLink& link) {
+  Link found;
+  found.url = link.url;
+  found.kind = LinkKind::kResource;
+  found.element = "link";
+  found.rel = link.rel;
+  if (!is_requisite(found)) return;
+  ++page.output.page.links;
+  note_link(page, found);
+  follower_.add_requisite(found.url, found_on(page, found.kind, false), page.note.requisite_hops,
+                          false);
+}
+
 // The Refresh header, which means the same as <meta http-equiv=refresh>.
 void PageHandler::follow_refresh(Page& page, bool nofollow) {
-  if (!context_.config.links.kinds.has(LinkKind::kRefresh)) return;
+  if (!context_.config.links.kinds.has(LinkKind::kRefresh) || !follows_links(page)) return;
   const auto refresh = parse_meta_refresh(page.response.refresh);
   if (!refresh || refresh->url.empty()) return;
   auto url = Url::parse(refresh->url, &page.url);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "trawl/frontier.h"
+#include "trawl/link_header.h"
 #include "trawl/links.h"
 #include "trawl/url.h"
 
@@ -18,6 +19,7 @@
 #include "crawler/decide/url_note.h"
 #include "crawler/http/http_client.h"
 #include "crawler/output/page_output.h"
+#include "crawler/parse/css/style_sheet_reader.h"
 #include "crawler/run/body_digest.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/link_follower.h"
@@ -103,6 +105,10 @@ class PageHandler {
   bool is_same_page(const Url& one, const Url& other) const;
   bool stands_for_itself(const Page& page) const;
   void follow_feed(Page& page);
+  void follow_header_requisite(Page& page, const HeaderLink& link);
+  void follow_style_sheet(Page& page);
+  void follow_links(Page& page, bool nofollow);
+  bool follows_links(const Page& page) const;
   LinkContext listed_in(const Page& page, const SitemapRequest& request) const;
   bool is_feed(const HttpResponse& response) const;
   bool is_parsed(const HttpResponse& response) const;
@@ -113,6 +119,7 @@ class PageHandler {
 
   CrawlContext& context_;
   LinkExtractor extractor_;
+  std::optional<StyleSheetReader> style_sheets_;
   PageLinks found_;  // on the page in hand
   TrapDetector traps_;
   LinkFollower follower_;

@@ -111,6 +111,12 @@ struct LinkOptions {
   LinkEngine engine = LinkEngine::kScanner;
   bool texts = false;    // collect Link::text
   bool dropped = false;  // collect PageLinks::dropped
+  // Of the kinds kResource and kDocument collect also what loads nothing else than parts of the
+  // page: `background` attributes, and the documents in `srcdoc` attributes, in place of `src`.
+  bool requisites = false;
+  // With `requisites`: also what scripts may load when it is scrolled into view: `data-src`,
+  // `data-srcset`, `data-original`, `data-lazy-src`, `data-poster` of images, sources and frames.
+  bool lazy_images = false;
   // Collect PageLinks::text, at most this many bytes of it; 0: none.
   std::size_t max_text = 0;
   // The crawler whose <meta name="..."> applies in addition to "robots": a product token, or a user

@@ -139,6 +139,8 @@ proxy = "socks5://127.0.0.1:1080"
 kinds = ["resource", "navigation"]
 engine = "gumbo"
 respect_nofollow = false
+requisites = true
+lazy_images = false
 sitemaps = true
 guess_sitemaps = true
 feeds = false
@@ -330,6 +332,8 @@ CrawlConfig every_key() {
   set_crawl_and_scope(config);
   set_fetch(config);
   config.links = {.kinds = {LinkKind::kNavigation, LinkKind::kResource},
+                  .requisites = true,
+                  .lazy_images = false,
                   .engine = LinkEngine::kGumbo,
                   .respect_nofollow = false,
                   .sitemaps = true,

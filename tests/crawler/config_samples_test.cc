@@ -66,7 +66,7 @@ TEST(SampleConfigs, ArchiveKeepsWarcFilesWithAnIndexAndAllThatPagesAreMadeOf) {
   EXPECT_TRUE(config.output.warc);
   EXPECT_TRUE(config.output.cdxj);
   EXPECT_NE(config.output.warc_operator, "");
-  EXPECT_TRUE(config.links.kinds.has(LinkKind::kResource));
+  EXPECT_TRUE(config.links.requisites);
   EXPECT_TRUE(config.recrawl.enabled());
   EXPECT_GT(config.politeness.retries, CrawlConfig().politeness.retries);
   EXPECT_THAT(config.crawl.user_agent, HasSubstr("+https://"));

@@ -39,8 +39,8 @@ class SeedSettingsTest : public testing::Test {
 };
 
 TEST_F(SeedSettingsTest, ASeedHasItsOwnDepth) {
-  const auto rules = decider({{.url = "http://deep.test/", .depth = 9},
-                              {.url = "http://flat.test/", .depth = 1}});
+  const auto rules =
+      decider({{.url = "http://deep.test/", .depth = 9}, {.url = "http://flat.test/", .depth = 1}});
   EXPECT_EQ(decided(rules, "http://deep.test/x", 9, "http://deep.test/"), "crawl.seed");
   EXPECT_EQ(decided(rules, "http://deep.test/x", 10, "http://deep.test/"), "too deep");
   EXPECT_EQ(decided(rules, "http://flat.test/x", 1, "http://flat.test/"), "crawl.seed");
@@ -51,8 +51,8 @@ TEST_F(SeedSettingsTest, ASeedHasItsOwnDepth) {
 }
 
 TEST_F(SeedSettingsTest, ALinkIntoTheScopeOfAnotherSeedBelongsThere) {
-  const auto rules = decider({{.url = "http://deep.test/", .depth = 9},
-                              {.url = "http://flat.test/", .depth = 1}});
+  const auto rules =
+      decider({{.url = "http://deep.test/", .depth = 9}, {.url = "http://flat.test/", .depth = 1}});
   EXPECT_EQ(decided(rules, "http://deep.test/x", 9), "crawl.seed");
   EXPECT_EQ(decided(rules, "http://deep.test/x", 2, "http://flat.test/"), "crawl.seed");
   EXPECT_EQ(decided(rules, "http://flat.test/x", 2), "too deep");
@@ -61,11 +61,10 @@ TEST_F(SeedSettingsTest, ALinkIntoTheScopeOfAnotherSeedBelongsThere) {
 }
 
 TEST_F(SeedSettingsTest, ASeedHasItsOwnScope) {
-  const auto rules =
-      decider({{.url = "http://site.test/a/b/", .scope = ScopeType::kPrefix},
-               {.url = "http://one.test/page", .scope = ScopeType::kPage},
-               {.url = "http://open.test/", .depth = 1, .scope = ScopeType::kAny},
-               {.url = "http://www.wide.test/", .scope = ScopeType::kDomain}});
+  const auto rules = decider({{.url = "http://site.test/a/b/", .scope = ScopeType::kPrefix},
+                              {.url = "http://one.test/page", .scope = ScopeType::kPage},
+                              {.url = "http://open.test/", .depth = 1, .scope = ScopeType::kAny},
+                              {.url = "http://www.wide.test/", .scope = ScopeType::kDomain}});
   EXPECT_EQ(decided(rules, "http://site.test/a/b/c", 1, "http://site.test/a/b/"), "crawl.seed");
   EXPECT_EQ(decided(rules, "http://site.test/a/", 1, "http://site.test/a/b/"), "out of scope");
   EXPECT_EQ(decided(rules, "http://one.test/page", 0, "http://one.test/page"), "crawl.seed");

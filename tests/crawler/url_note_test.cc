@@ -63,6 +63,9 @@ TEST(UrlNote, ComesBackAsItWas) {
   note.has_lastmod = true;
   EXPECT_EQ(UrlNote::decode(note.encode()), note);
   note = {};
+  note.requisite_hops = 3;
+  EXPECT_EQ(UrlNote::decode(note.encode()), note);
+  note = {};
   note.role = UrlNote::Role::kSitemap;
   note.lists_seeds = true;
   note.read_at = 1'800'000'000;

@@ -21,11 +21,13 @@ constexpr NameTable<kElementNames.size(), 11> kElementTable(kElementNames);
 
 // In the order of Attribute.
 constexpr std::array<std::string_view, kAttributes> kAttributeNames = {
-    "href",   "xlink:href", "src",      "srcset", "imagesrcset", "poster",     "data",    "action",
-    "method", "cite",       "rel",      "type",   "name",        "http-equiv", "content", "charset",
-    "style",  "media",      "encoding", "color",  "face",        "size",       "lang",
+    "href",     "xlink:href", "src",         "srcset",        "imagesrcset",   "poster",
+    "data",     "action",     "method",      "cite",          "rel",           "type",
+    "name",     "http-equiv", "content",     "charset",       "style",         "media",
+    "encoding", "color",      "face",        "size",          "lang",          "background",
+    "srcdoc",   "data-src",   "data-srcset", "data-original", "data-lazy-src", "data-poster",
 };
-constexpr NameTable<kAttributes, 6> kAttributeTable(kAttributeNames);
+constexpr NameTable<kAttributes, 7> kAttributeTable(kAttributeNames);
 
 }  // namespace
 

@@ -135,8 +135,15 @@ enum class Attribute : std::uint8_t {
   kFace,
   kSize,
   kLang,
+  kBackground,
+  kSrcdoc,
+  kDataSrc,
+  kDataSrcset,
+  kDataOriginal,
+  kDataLazySrc,
+  kDataPoster,
 };
-inline constexpr std::size_t kAttributes = 23;
+inline constexpr std::size_t kAttributes = 30;
 
 // Finds an attribute by its name in a page ("xlink:href" is kXlinkHref), ignoring case; nothing for
 // other names.

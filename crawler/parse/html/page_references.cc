@@ -7,6 +7,8 @@ std::size_t PageReferences::memory() const noexcept {
                       anchors.capacity() * sizeof(AnchorSource);
   for (const std::string& text : made)
     bytes += sizeof(text) + text.capacity();
+  for (const PageReferences& document : nested)
+    bytes += sizeof(document) + document.memory();
   return bytes;
 }
 
@@ -22,6 +24,7 @@ void PageReferences::clear() {
   language.reset();
   meta_language.reset();
   made.clear();
+  nested.clear();
   too_large = false;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ struct PageReferences {
   std::optional<std::string> meta_language;  // of <meta http-equiv=content-language>
   // Texts that are not in the page in this form: decoded values, unescaped URLs of style sheets.
   std::deque<std::string> made;
+  // What documents in srcdoc attributes have; their references are among those of the page.
+  std::list<PageReferences> nested;
   // References and their Links exceed LinkOptions::max_memory; the rest was dropped.
   bool too_large = false;
 

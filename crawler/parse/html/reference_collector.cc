@@ -9,6 +9,7 @@
 #include "crawler/parse/headers/link_types.h"
 #include "crawler/parse/html/collapsed_text.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
+#include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/srcset.h"
 
 namespace trawl {
@@ -54,6 +55,17 @@ constexpr Wanted kWanted[] = {
     {MarkupSpace::kSvg, Element::kStyle, LinkKind::kResource},
 };
 
+// Elements with a background attribute.
+constexpr Element kWithBackground[] = {Element::kBody,  Element::kTable, Element::kThead,
+                                       Element::kTbody, Element::kTfoot, Element::kTr,
+                                       Element::kTd,    Element::kTh};
+
+// Where scripts find the URLs of images that they load later.
+constexpr Attribute kLazy[] = {Attribute::kDataSrc, Attribute::kDataOriginal,
+                               Attribute::kDataLazySrc, Attribute::kDataPoster};
+
+constexpr unsigned kDeepestSrcdoc = 8;
+
 // `text` if it has the form of a language tag, else nothing.
 std::string_view language_tag(std::string_view text) noexcept {
   const std::string_view tag = next_token(text);
@@ -81,6 +93,9 @@ ReferenceCollector::ReferenceCollector(const LinkOptions& options, PageReference
       wanted_[static_cast<std::size_t>(wanted.space)].set(static_cast<std::size_t>(wanted.element));
     }
   }
+  if (!options.requisites || !options.kinds.has(LinkKind::kResource)) return;
+  for (const Element element : kWithBackground)
+    wanted_[static_cast<std::size_t>(MarkupSpace::kHtml)].set(static_cast<std::size_t>(element));
 }
 
 void ReferenceCollector::element(MarkupSpace space, Element element,
@@ -105,6 +120,7 @@ void ReferenceCollector::html_element(Element element, const ElementAttributes& 
     case Element::kForm:
       return form(attributes);
     case Element::kIframe:
+      return frame(element, attributes);
     case Element::kFrame:
     case Element::kEmbed:
       return add(LinkKind::kDocument, element, Attribute::kSrc, attributes);
@@ -113,10 +129,12 @@ void ReferenceCollector::html_element(Element element, const ElementAttributes& 
     case Element::kImg:
     case Element::kSource:
       add(LinkKind::kResource, element, Attribute::kSrc, attributes);
-      return add_srcset(element, Attribute::kSrcset, attributes);
+      add_srcset(element, Attribute::kSrcset, attributes);
+      return add_lazy(element, attributes);
     case Element::kVideo:
       add(LinkKind::kResource, element, Attribute::kSrc, attributes);
-      return add(LinkKind::kResource, element, Attribute::kPoster, attributes);
+      add(LinkKind::kResource, element, Attribute::kPoster, attributes);
+      return add_lazy(element, attributes);
     case Element::kAudio:
     case Element::kTrack:
     case Element::kScript:
@@ -141,9 +159,49 @@ void ReferenceCollector::html_element(Element element, const ElementAttributes& 
       if (attributes.has(Attribute::kLang) && !page_.language)
         page_.language = language_tag(attributes.get_or_empty(Attribute::kLang));
       return;
+    case Element::kBody:
+      // A second tag adds what the first does not have.
+      if (body_has_background_) return;
+      body_has_background_ = attributes.has(Attribute::kBackground);
+      return add(LinkKind::kResource, element, Attribute::kBackground, attributes);
+    case Element::kTable:
+    case Element::kThead:
+    case Element::kTbody:
+    case Element::kTfoot:
+    case Element::kTr:
+    case Element::kTd:
+    case Element::kTh:
+      return add(LinkKind::kResource, element, Attribute::kBackground, attributes);
     default:
       return;
   }
+}
+
+// A browser loads `src` only without `srcdoc`.
+void ReferenceCollector::frame(Element element, const ElementAttributes& attributes) {
+  if (options_.requisites && attributes.has(Attribute::kSrcdoc))
+    return srcdoc(attributes.get_or_empty(Attribute::kSrcdoc));
+  add(LinkKind::kDocument, element, Attribute::kSrc, attributes);
+  add_lazy(element, attributes);
+}
+
+// Takes what the document loads, not where it leads.
+void ReferenceCollector::srcdoc(std::string_view html) {
+  if (srcdoc_depth_ == kDeepestSrcdoc) return;
+  if (page_.nested.size() >= options_.max_memory / (4 * sizeof(PageReferences))) {
+    page_.too_large = true;
+    return;
+  }
+  PageReferences& inner = page_.nested.emplace_back();
+  ReferenceCollector collector(options_, inner);
+  collector.srcdoc_depth_ = srcdoc_depth_ + 1;
+  PageScanner().scan(html, collector, inner);
+  page_.too_large |= inner.too_large;
+  for (const Reference& reference : inner.references) {
+    if (reference.kind == LinkKind::kResource || reference.kind == LinkKind::kDocument)
+      add(reference);
+  }
+  if (inner.references.empty()) page_.nested.pop_back();
 }
 
 // SVG elements use href or, without it, xlink:href.
@@ -269,6 +327,14 @@ void ReferenceCollector::add_srcset(Element element, Attribute attribute,
          .attribute = attribute});
     if (page_.too_large) return;
   }
+}
+
+void ReferenceCollector::add_lazy(Element element, const ElementAttributes& attributes) {
+  if (!options_.lazy_images) return;
+  const auto kind = element == Element::kIframe ? LinkKind::kDocument : LinkKind::kResource;
+  for (const Attribute attribute : kLazy)
+    add(kind, element, attribute, attributes);
+  add_srcset(element, Attribute::kDataSrcset, attributes);
 }
 
 void ReferenceCollector::add_css(std::string_view css, CssSource source, Element element) {

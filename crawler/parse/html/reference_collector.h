@@ -56,6 +56,8 @@ class ReferenceCollector {
   void meta(const ElementAttributes& attributes);
   void form(const ElementAttributes& attributes);
   void style(const ElementAttributes& attributes);
+  void frame(Element element, const ElementAttributes& attributes);
+  void srcdoc(std::string_view html);
 
   // Leaves out kinds not in options_.kinds, empty references, and those beyond the limit.
   void add(LinkKind kind, Element element, Attribute attribute,
@@ -63,6 +65,7 @@ class ReferenceCollector {
   void add(const Reference& reference);
   void add_srcset(Element element, Attribute attribute, const ElementAttributes& attributes);
   void add_css(std::string_view css, CssSource source, Element element);
+  void add_lazy(Element element, const ElementAttributes& attributes);
 
   const LinkOptions& options_;
   PageReferences& page_;
@@ -70,6 +73,8 @@ class ReferenceCollector {
   const bool wants_texts_;
   std::array<std::bitset<kElements>, 3> wanted_;  // by MarkupSpace
   bool style_is_css_ = true;
+  bool body_has_background_ = false;
+  unsigned srcdoc_depth_ = 0;         // documents in srcdoc attributes around this one
   std::size_t anchor_reference_ = 0;  // index of the last <a>'s reference, if it has one
 };
 

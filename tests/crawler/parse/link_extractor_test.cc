@@ -68,6 +68,52 @@ class BothEngines : public testing::TestWithParam<LinkEngine> {
   }
 };
 
+TEST_P(BothEngines, FindsWhatOnlyRequisitesNeed) {
+  constexpr std::string_view kHtml =
+      "<body background=body.png><table background=t.png><tr background=r.png><td background=d.png>"
+      "<img src=a.png data-src=lazy.png data-srcset='l1.png 1x, l2.png 2x'>"
+      "<iframe src=unused.html srcdoc='<a href=x>x</a><img src=&quot;s.png&quot;>"
+      "<iframe srcdoc=\"<img src=deep.png>\"></iframe>'></iframe>"
+      "<iframe data-src=later.html></iframe></table>";
+  LinkOptions options;
+  options.kinds = {LinkKind::kResource, LinkKind::kDocument};
+  EXPECT_THAT(described(links_of(kHtml, options)),
+              ElementsAre("resource img@src /dir/a.png", "document iframe@src /dir/unused.html"));
+  options.requisites = true;
+  const std::vector<std::string> loaded = {"resource body@background /dir/body.png",
+                                           "resource table@background /dir/t.png",
+                                           "resource tr@background /dir/r.png",
+                                           "resource td@background /dir/d.png",
+                                           "resource img@src /dir/a.png",
+                                           "resource img@src /dir/s.png",
+                                           "resource img@src /dir/deep.png"};
+  EXPECT_THAT(described(links_of(kHtml, options)), testing::ElementsAreArray(loaded));
+  options.lazy_images = true;
+  const auto lazy = described(links_of(kHtml, options));
+  EXPECT_EQ(lazy.size(), loaded.size() + 4);
+  for (const char* each :
+       {"resource img@data-src /dir/lazy.png", "resource img@data-srcset /dir/l2.png",
+        "document iframe@data-src /dir/later.html"})
+    EXPECT_THAT(lazy, testing::Contains(each));
+}
+
+TEST_P(BothEngines, NestedDocumentsAreBounded) {
+  LinkOptions options;
+  options.kinds = {LinkKind::kResource, LinkKind::kDocument};
+  options.requisites = true;
+  std::string html = "<img src=x>";
+  for (int depth = 0; depth < 12; ++depth) {
+    std::string escaped;
+    for (const char c : html)
+      escaped += c == '"' ? "&quot;" : c == '&' ? "&amp;" : std::string(1, c);
+    html = "<iframe srcdoc=\"" + escaped + "\"></iframe>";
+  }
+  EXPECT_THAT(described(links_of(html, options)), IsEmpty());
+  options.max_memory = 1u << 20;
+  const std::string many = repeated("<iframe srcdoc='<img src=x>'></iframe>", 40'000);
+  EXPECT_EQ(links_of(many, options).skipped, LinksSkipped::kTooLarge);
+}
+
 INSTANTIATE_TEST_SUITE_P(LinkExtractor, BothEngines,
                          testing::Values(LinkEngine::kScanner, LinkEngine::kGumbo),
                          [](const auto& engine) {

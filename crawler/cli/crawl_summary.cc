@@ -129,7 +129,10 @@ std::string skipped_text(const Crawl& crawl) {
   std::string text;
   for (const auto& [reason, count] : crawl.skipped_in_all())
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(reason), count);
-  return fmt::format("links skipped: {}\n", text.empty() ? "none" : text);
+  text = fmt::format("links skipped: {}\n", text.empty() ? "none" : text);
+  if (const std::uint64_t guesses = crawl.fetches().guesses(); guesses > 0)
+    text += fmt::format("links guessed in scripts and JSON: {}\n", guesses);
+  return text;
 }
 
 std::string trouble_line(const HostTrouble& trouble) {

@@ -315,6 +315,11 @@ Rows links() {
               {{"scanner", LinkEngine::kScanner, "fast; asks Gumbo only where it must"},
                {"gumbo", LinkEngine::kGumbo, "a whole HTML parser, about forty times slower"}}),
           "What reads the pages."),
+      KEY(links.guess, guess_sources(),
+          "Where quoted strings that look like URLs are followed as guesses: \"scripts\", "
+          "\"json\". "
+          "The links of a guess are followed only if it is an HTML page with status 200.",
+          R"(["scripts", "json"])"),
       KEY(links.requisites, boolean(),
           "Also fetch what a browser loads to show a page in scope, wherever it is: images, style "
           "sheets, scripts, fonts, media, icons, frames, and what these load. Their links are not "

@@ -66,6 +66,7 @@ Kind<Strings> headers();
 Kind<Strings> dns_servers();
 Kind<std::vector<std::filesystem::path>> paths();
 Kind<LinkKinds> link_kinds();
+Kind<GuessSources> guess_sources();
 
 // Arrays of small tables.
 Kind<std::vector<SeedText>> seed_settings();

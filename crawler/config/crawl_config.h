@@ -37,6 +37,13 @@ struct ScopeRuleText {
   FoundKinds kinds = {};  // the URLs that it is for, by how they were found; none: all
   friend bool operator==(const ScopeRuleText&, const ScopeRuleText&) = default;
 };
+// Where a crawl guesses links.
+struct GuessSources {
+  bool scripts = false;
+  bool json = false;
+  bool any() const { return scripts || json; }
+  friend bool operator==(const GuessSources&, const GuessSources&) = default;
+};
 // A seed with settings of its own, for it and the URLs found from it.
 struct SeedText {
   std::string url = {};                               // parsed and serialised
@@ -197,6 +204,7 @@ struct CrawlConfig {
     LinkKinds kinds = LinkKinds::pages();
     // Fetch what a browser loads to show a page in scope, wherever it is.
     bool requisites = false;
+    GuessSources guess;       // where strings that look like URLs count as links
     bool lazy_images = true;  // with `requisites`: guess what scripts load later
     LinkEngine engine = LinkEngine::kScanner;
     bool respect_nofollow = true;  // rel=nofollow, meta robots, X-Robots-Tag

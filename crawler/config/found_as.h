@@ -21,20 +21,21 @@ enum class FoundAs : std::uint8_t {
   kRelated,
   kCitation,
   kRefresh,
+  kGuess,
   kSeed,
   kRedirect,   // of a URL that was found in another way, which counts too
   kSitemap,    // a sitemap, or listed in one
   kRequisite,  // needed to show a page, and out of scope otherwise
 };
-inline constexpr std::array<std::string_view, 11> kFoundAsNames = {
-    "navigation", "form", "document", "resource", "related",  "citation",
-    "refresh",    "seed", "redirect", "sitemap",  "requisite"};
+inline constexpr std::array<std::string_view, 12> kFoundAsNames = {
+    "navigation", "form",  "document", "resource", "related", "citation",
+    "refresh",    "guess", "seed",     "redirect", "sitemap", "requisite"};
 
 constexpr FoundAs found_as(LinkKind kind) {
   return static_cast<FoundAs>(kind);
 }
-static_assert(kFoundAsNames[static_cast<std::size_t>(FoundAs::kRefresh)] ==
-              to_string(LinkKind::kRefresh));
+static_assert(kFoundAsNames[static_cast<std::size_t>(FoundAs::kGuess)] ==
+              to_string(LinkKind::kGuess));
 
 constexpr std::string_view to_string(FoundAs found) {
   return kFoundAsNames[static_cast<std::size_t>(found)];

@@ -1,4 +1,6 @@
 // Kinds of arrays of strings.
+#include <span>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,6 +20,9 @@
 namespace trawl::config_kind {
 
 namespace {
+
+// The kinds of links that are not guesses, which links.guess is for.
+constexpr auto kPlainKinds = std::span(kLinkKindNames).first<kLinkKinds - 1>();
 
 // As one line, or a line each if they are many.
 std::string toml_array(const std::vector<std::string>& elements) {
@@ -154,6 +159,41 @@ Kind<std::vector<std::filesystem::path>> paths() {
       "an array of paths such as [\"spam.trawl-filter\", \"hosts.txt\"]", check_path, toml_path);
 }
 
+Kind<GuessSources> guess_sources() {
+  Kind<GuessSources> kind{"an array of \"scripts\" and \"json\"", {}, {}, {}};
+  kind.read = [type = kind.type](const toml::node& node,
+                                 const ConfigComplaint& complain) -> std::optional<GuessSources> {
+    GuessSources sources;
+    bool good = true;
+    const auto read_one = [&](const toml::node& element) {
+      const auto text = element.value_exact<std::string_view>();
+      if (text == "scripts") {
+        sources.scripts = true;
+      } else if (text == "json") {
+        sources.json = true;
+      } else {
+        good = false;
+        complain(element, mismatch(type, "", element));
+      }
+    };
+    const toml::array* several = node.as_array();
+    if (several == nullptr) {
+      read_one(node);
+    } else {
+      for (const toml::node& element : *several)
+        read_one(element);
+    }
+    return good ? std::optional(sources) : std::nullopt;
+  };
+  kind.write = [](const GuessSources& sources) {
+    std::vector<std::string> names;
+    if (sources.scripts) names.emplace_back("\"scripts\"");
+    if (sources.json) names.emplace_back("\"json\"");
+    return toml_array(names);
+  };
+  return kind;
+}
+
 Kind<LinkKinds> link_kinds() {
   Kind<LinkKinds> kind{"an array of kinds such as [\"navigation\", \"resource\"]", {}, {}, {}};
   kind.read = [](const toml::node& node,
@@ -168,14 +208,19 @@ Kind<LinkKinds> link_kinds() {
     LinkKinds kinds;
     for (const toml::node& element : array == nullptr ? single : *array) {
       const auto text = element.value_exact<std::string_view>();
-      if (const auto found = text ? find_link_kind(*text) : std::nullopt) {
+      const auto found = text ? find_link_kind(*text) : std::nullopt;
+      if (found == LinkKind::kGuess) {
+        complain(element, "guesses are followed by links.guess");
+        continue;
+      }
+      if (found) {
         kinds |= {*found};
         continue;
       }
       const auto nearest = text ? nearest_name(*text, kLinkKindNames) : std::string_view();
       complain(
           element,
-          mismatch(fmt::format("each kind to be one of {}", fmt::join(kLinkKindNames, ", ")), "",
+          mismatch(fmt::format("each kind to be one of {}", fmt::join(kPlainKinds, ", ")), "",
                    element, nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest)));
     }
     return kinds;

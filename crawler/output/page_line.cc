@@ -68,6 +68,7 @@ void append_page_line(std::string& out, const PageOutput& output) {
       .text_or_null("language", page.language);
   if (page.text) line.text_or_null("text", *page.text);
   line.text_or_null("file", output.written.file);
+  if (page.guesses > 0) line.number("guesses", page.guesses);
   if (!page.seed_note.empty()) line.text("seed_note", page.seed_note);
   line.end();
 }

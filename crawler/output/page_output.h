@@ -33,6 +33,7 @@ struct PageRecord {
   std::string reason;           // to_string(FetchError or SkipReason); empty: success
   std::string truncated;        // to_string(BodyTruncation): why `bytes` are not all of the body
   std::uint64_t new_links = 0;  // of the links, those that the frontier admitted
+  std::uint64_t guesses = 0;    // of the links, those of LinkKind::kGuess
   std::string canonical;        // the page's canonical link
   std::string seed_note;        // of the [[seed]] from which it was found; empty: none
   bool noindex = false;         // as the page or its headers ask

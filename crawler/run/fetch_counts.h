@@ -21,11 +21,13 @@ class FetchCounts {
   void add_retry() { count(retries_, 1); }
   void add_succeeded() { count(succeeded_, 1); }
   void add_truncated() { count(truncated_, 1); }
+  void add_guess() { count(guesses_, 1); }
 
   std::uint64_t bytes() const { return read(bytes_); }  // of bodies, still compressed
   std::uint64_t not_modified() const { return read(not_modified_); }
   std::uint64_t retries() const { return read(retries_); }      // fetches to be retried
   std::uint64_t succeeded() const { return read(succeeded_); }  // without an error
+  std::uint64_t guesses() const { return read(guesses_); }      // strings that look like URLs
   std::uint64_t truncated() const {
     return read(truncated_);
   }  // URLs that ended with a part of the body
@@ -43,6 +45,7 @@ class FetchCounts {
   Count retries_{0};
   Count succeeded_{0};
   Count truncated_{0};
+  Count guesses_{0};
 };
 
 }  // namespace trawl

@@ -94,7 +94,7 @@ void LinkFollower::add_requisite(const Url& url, const LinkContext& found, std::
 std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t hops_off_scope) {
   const UrlOrigin& origin = found.origin;
   const bool by_kind =
-      origin.is_listed_seed() ||
+      origin.is_listed_seed() || origin.found.has(FoundAs::kGuess) ||
       (context_.rules.decider.scope().has_rules_by_kind() && origin.found != UrlOrigin().found);
   const bool is_requisite = origin.requisite_hops > 0;
   const bool is_listed = found.sitemap_priority || found.listed_interval || found.has_lastmod;

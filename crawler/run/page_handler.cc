@@ -14,6 +14,7 @@
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/parse/requisites.h"
+#include "crawler/parse/url_strings.h"
 #include "crawler/run/fetch_failure.h"
 #include "crawler/run/sitemap_requests.h"
 #include "url/url_credentials.h"
@@ -64,6 +65,9 @@ LinkOptions link_options(const CrawlContext& context) {
     options.requisites = true;
     options.lazy_images = config.links.lazy_images;
   }
+  if (config.links.guess.any()) options.kinds |= {LinkKind::kGuess};
+  options.guess_scripts = config.links.guess.scripts;
+  options.guess_json = config.links.guess.json;
   options.engine = config.links.engine;
   options.agent = context.robots_agent;
   options.max_bytes = std::max<std::size_t>(options.max_bytes, config.fetch.max_body);
@@ -294,6 +298,10 @@ void PageHandler::follow(Page& page) {
   if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
   if (found && context_.config.links.requisites && is_css_media_type(response.content_type))
     return follow_style_sheet(page);
+  const GuessSources& guess = context_.config.links.guess;
+  const bool is_script = guess.scripts && is_script_media_type(response.content_type);
+  if (found && (is_script || (guess.json && is_json_media_type(response.content_type))))
+    return follow_strings(page, is_script);
   if (found && is_feed(response)) return follow_feed(page);
   if (found || is_parsed(response)) follow_page(page);
 }
@@ -463,6 +471,10 @@ void PageHandler::follow_links(Page& page, bool nofollow) {
   for (const Link& link : found_.links) {
     const bool is_link =
         follows && (all || link.url.href_without_fragment() == page.output.page.canonical);
+    if (link.kind == LinkKind::kGuess) {
+      follow_guess(page, link, nofollow || !link.follow, is_link);
+      continue;
+    }
     if (!config.requisites) {
       if (is_link) follow_link(page, link, nofollow);
       continue;
@@ -478,8 +490,39 @@ void PageHandler::follow_links(Page& page, bool nofollow) {
   }
 }
 
-// Not those of a requisite, unless it is a page in scope, too.
+// A guess in scope is fetched; elsewhere only if it is named like what a page is made of.
+void PageHandler::follow_guess(Page& page, const Link& link, bool nofollow, bool is_link) {
+  context_.fetches.add_guess();
+  ++page.output.page.guesses;
+  note_link(page, link);
+  const LinkContext found = found_on(page, link.kind, nofollow);
+  if (context_.config.links.requisites && is_named_as_requisite(link.url.path())) {
+    follower_.add_requisite(link.url, found, page.note.requisite_hops, is_link);
+  } else if (is_link) {
+    follower_.add(link.url, found);
+  }
+}
+
+// Scripts and JSON that are files. A browser resolves the URLs of a script against the page.
+void PageHandler::follow_strings(Page& page, bool is_script) {
+  if (page.unchanged) return;
+  if (!scripts_) scripts_.emplace(extractor_.options().max_bytes);
+  const auto parent = is_script && !page.open.lease.parent.empty()
+                          ? Url::parse(page.open.lease.parent)
+                          : trawl::Result<Url>(page.url);
+  scripts_->read_into(page.response.body, parent ? *parent : page.url, found_);
+  if (found_.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found_.skipped);
+  page.output.page.links = found_.links.size();
+  // What a script loads belongs to the page that the script belongs to.
+  for (const Link& link : found_.links)
+    follow_guess(page, link, false, true);
+}
+
+// Not those of a requisite, unless it is a page in scope, too, and not those of a guess that is
+// none.
 bool PageHandler::follows_links(const Page& page) const {
+  constexpr int kOk = 200;
+  if (page.note.found.has(FoundAs::kGuess) && page.response.status != kOk) return false;
   if (page.note.requisite_hops == 0) return true;
   UrlOrigin origin = UrlOrigin::of(page.open.lease.depth, page.open.lease.redirects, page.note);
   origin.requisite_hops = 0;

@@ -20,6 +20,7 @@
 #include "crawler/http/http_client.h"
 #include "crawler/output/page_output.h"
 #include "crawler/parse/css/style_sheet_reader.h"
+#include "crawler/parse/script_reader.h"
 #include "crawler/run/body_digest.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/link_follower.h"
@@ -107,6 +108,8 @@ class PageHandler {
   void follow_feed(Page& page);
   void follow_header_requisite(Page& page, const HeaderLink& link);
   void follow_style_sheet(Page& page);
+  void follow_guess(Page& page, const Link& link, bool nofollow, bool is_link);
+  void follow_strings(Page& page, bool is_script);
   void follow_links(Page& page, bool nofollow);
   bool follows_links(const Page& page) const;
   LinkContext listed_in(const Page& page, const SitemapRequest& request) const;
@@ -120,6 +123,7 @@ class PageHandler {
   CrawlContext& context_;
   LinkExtractor extractor_;
   std::optional<StyleSheetReader> style_sheets_;
+  std::optional<ScriptReader> scripts_;
   PageLinks found_;  // on the page in hand
   TrapDetector traps_;
   LinkFollower follower_;

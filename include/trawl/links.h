@@ -26,8 +26,9 @@ enum class LinkKind : std::uint8_t {
   kRelated,     // <link rel> alternate, next, prev, amphtml, canonical
   kCitation,    // <blockquote cite>, <q cite>
   kRefresh,     // <meta http-equiv=refresh>, the Refresh header
+  kGuess,       // strings in scripts and JSON that look like URLs
 };
-inline constexpr std::size_t kLinkKinds = 7;
+inline constexpr std::size_t kLinkKinds = 8;
 
 // A set of kinds.
 class LinkKinds {
@@ -41,7 +42,7 @@ class LinkKinds {
   static constexpr LinkKinds pages() {
     return {LinkKind::kNavigation, LinkKind::kDocument, LinkKind::kRelated, LinkKind::kRefresh};
   }
-  // All kinds.
+  // All kinds but guesses.
   static constexpr LinkKinds all() {
     return {LinkKind::kNavigation, LinkKind::kForm,     LinkKind::kDocument, LinkKind::kResource,
             LinkKind::kRelated,    LinkKind::kCitation, LinkKind::kRefresh};
@@ -63,7 +64,7 @@ class LinkKinds {
 
 // The names of kinds in configs and on the command line, in the order of LinkKind.
 inline constexpr std::array<std::string_view, kLinkKinds> kLinkKindNames = {
-    "navigation", "form", "document", "resource", "related", "citation", "refresh"};
+    "navigation", "form", "document", "resource", "related", "citation", "refresh", "guess"};
 constexpr std::string_view to_string(LinkKind kind) noexcept {
   return kLinkKindNames[static_cast<std::size_t>(kind)];
 }
@@ -83,7 +84,8 @@ struct Link {
   bool follow = true;
   // The element and attribute of the link, in lower case: "a" and "href". The element is "*" if it
   // is not one of HTML's or SVG's (any element may have a style attribute). References in the text
-  // of a <style> have "style" and "style". Both views are valid as long as the program runs.
+  // of a <style> have "style" and "style", those in the text of a <script> "script" and "content".
+  // Both views are valid as long as the program runs.
   std::string_view element;
   std::string_view attribute;
   std::string rel;  // as written; empty if absent
@@ -117,6 +119,9 @@ struct LinkOptions {
   // With `requisites`: also what scripts may load when it is scrolled into view: `data-src`,
   // `data-srcset`, `data-original`, `data-lazy-src`, `data-poster` of images, sources and frames.
   bool lazy_images = false;
+  // With LinkKind::kGuess in `kinds`: in the texts of scripts, and of data blocks that are JSON.
+  bool guess_scripts = true;
+  bool guess_json = true;
   // Collect PageLinks::text, at most this many bytes of it; 0: none.
   std::size_t max_text = 0;
   // The crawler whose <meta name="..."> applies in addition to "robots": a product token, or a user

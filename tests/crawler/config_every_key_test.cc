@@ -139,6 +139,7 @@ proxy = "socks5://127.0.0.1:1080"
 kinds = ["resource", "navigation"]
 engine = "gumbo"
 respect_nofollow = false
+guess = "json"
 requisites = true
 lazy_images = false
 sitemaps = true
@@ -333,6 +334,7 @@ CrawlConfig every_key() {
   set_fetch(config);
   config.links = {.kinds = {LinkKind::kNavigation, LinkKind::kResource},
                   .requisites = true,
+                  .guess = {.scripts = false, .json = true},
                   .lazy_images = false,
                   .engine = LinkEngine::kGumbo,
                   .respect_nofollow = false,

@@ -203,9 +203,44 @@ def feeds(test, directory, options):
                           ([f"{HERE}/a", f"{HERE}/b"] if on else []), f"links.feeds = {on}")
 
 
+def guesses(test, directory, options):
+    page = """<script>var a = "/from-inline.html", b = 'x y', c = "\\/escaped\\/path",
+        d = "https://" + host, e = "image/png";</script>
+        <script type="application/ld+json">{"url": "/from-data.html", "no": "nothing"}</script>
+        <script src=/dir/code.js></script><a href=/data.json>d</a>"""
+    for guess, found in ({"scripts": True, "json": True}, ["/from-inline.html", "/escaped/path",
+                                                          "/from-data.html", "/from-file.html",
+                                                          "/missing.html", "/from-json", "/linked"]), \
+            ({"scripts": True}, ["/from-inline.html", "/escaped/path", "/from-file.html",
+                                 "/missing.html", "/linked"]), ({}, []):
+        with Site() as site:
+            out = site.url("/out.html", THERE)
+            site.answers.update({
+                f"{HERE}/": answer(page), f"{HERE}/from-inline.html": ["/linked"],
+                f"{HERE}/dir/code.js": answer(f"go('from-file.html'); load('/missing.html', '{out}')",
+                                              content_type="text/javascript"),
+                f"{HERE}/data.json": answer('{"next": "./from-json", "n": 1}',
+                                            content_type="application/json; charset=utf-8"),
+                f"{HERE}/missing.html": answer("<a href=/not-linked>x</a>", "404 Not Found"),
+                f"{HERE}/linked": []})
+            name = "guesses-" + "-".join(guess or ["none"])
+            config = crawl(test, directory, options, name, [site.url()],
+                           links={"guess": list(guess), "kinds": ["navigation", "resource"],
+                                  "rules": [{"include": "text/html", "status": 404}]})
+            check_fetched(test, site, [f"{HERE}{path}" for path in
+                                       ["/", "/dir/code.js", "/data.json", *found]],
+                          f"links.guess = {list(guess)}")
+            pages = t.by_path(t.read_pages(test, directory / name))
+            test.check(pages["/"][0].get("guesses") == ({2: 3, 1: 2, 0: None}[len(guess)]),
+                       "guesses in pages.jsonl", pages["/"][0])
+    refused = t.run(options, directory, "check-config", config, "--set", "links.kinds=guess")
+    t.expect_exit(test, refused, t.EXIT_BAD_CONFIG, "links.kinds = guess")
+    test.check("links.guess" in refused.text, "what to set", refused.text)
+
+
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, seeds_with_settings, sitemaps_to_start_from,
-                 recrawled_by_sitemap, feeds):
+                 recrawled_by_sitemap, feeds, guesses):
         part(test, directory, options)
 
 

@@ -24,6 +24,26 @@ constexpr bool is_css_media_type(std::string_view content_type) noexcept {
   return equal_in_any_case(media_type(content_type), "text/css");
 }
 
+// Whether it is a media type of JavaScript.
+constexpr bool is_script_media_type(std::string_view content_type) noexcept {
+  const std::string_view type = media_type(content_type);
+  for (const std::string_view script :
+       {"text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript",
+        "application/ecmascript"}) {
+    if (equal_in_any_case(type, script)) return true;
+  }
+  return false;
+}
+
+// Whether it is a media type of JSON, or of data in JSON: "application/ld+json".
+constexpr bool is_json_media_type(std::string_view content_type) noexcept {
+  constexpr std::string_view kSuffix = "+json";
+  const std::string_view type = media_type(content_type);
+  return equal_in_any_case(type, "application/json") || equal_in_any_case(type, "text/json") ||
+         (type.size() > kSuffix.size() &&
+          equal_in_any_case(type.substr(type.size() - kSuffix.size()), kSuffix));
+}
+
 // Whether it is a media type of RSS or Atom.
 constexpr bool is_feed_media_type(std::string_view content_type) noexcept {
   const std::string_view type = media_type(content_type);

@@ -172,6 +172,10 @@ void GumboPageReader::report(const Found& found, ReferenceCollector& collector) 
       collector.wants_style_sheets()) {
     collector.style_sheet(text_of(*found.element));
   }
+  if (found.name == Element::kScript && found.space == MarkupSpace::kHtml &&
+      collector.wants_scripts()) {
+    collector.script(text_of(*found.element));
+  }
 }
 
 // The source after the start tag of an <a>, up to the next <a>.

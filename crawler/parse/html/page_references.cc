@@ -25,6 +25,7 @@ void PageReferences::clear() {
   meta_language.reset();
   made.clear();
   nested.clear();
+  guesses = 0;
   too_large = false;
 }
 

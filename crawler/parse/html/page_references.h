@@ -53,6 +53,7 @@ struct PageReferences {
   std::deque<std::string> made;
   // What documents in srcdoc attributes have; their references are among those of the page.
   std::list<PageReferences> nested;
+  std::size_t guesses = 0;  // those of LinkKind::kGuess
   // References and their Links exceed LinkOptions::max_memory; the rest was dropped.
   bool too_large = false;
 

@@ -413,7 +413,8 @@ void PageScanner::end_foreign() {
 void PageScanner::read_raw_text(Element element) {
   const bool is_title = element == Element::kTitle && collector_->wants_title();
   const bool is_style = element == Element::kStyle && collector_->wants_style_sheets();
-  if (!is_title && !is_style) return;
+  const bool is_script = element == Element::kScript && collector_->wants_scripts();
+  if (!is_title && !is_style && !is_script) return;
   TokenKind kind = tokens_.next();
   const std::size_t begin = tokens_.offset();
   std::size_t end = begin;
@@ -423,8 +424,10 @@ void PageScanner::read_raw_text(Element element) {
   const std::string_view text = html_.substr(begin, end - begin);
   if (is_title) {
     collector_->title(decoded(text, ReferenceContext::kText));
-  } else {
+  } else if (is_style) {
     collector_->style_sheet(valid(text));
+  } else {
+    collector_->script(valid(text));
   }
 }
 

@@ -7,10 +7,13 @@
 #include "crawler/parse/css/css_references.h"
 #include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/headers/link_types.h"
+#include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/collapsed_text.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/srcset.h"
+#include "crawler/parse/script_reader.h"
+#include "crawler/parse/url_strings.h"
 
 namespace trawl {
 namespace {
@@ -87,12 +90,17 @@ ReferenceCollector::ReferenceCollector(const LinkOptions& options, PageReference
     : options_(options),
       page_(page),
       wants_style_(options.kinds.has(LinkKind::kResource)),
-      wants_texts_(options.texts && options.kinds.has(LinkKind::kNavigation)) {
+      wants_texts_(options.texts && options.kinds.has(LinkKind::kNavigation)),
+      wants_scripts_(options.kinds.has(LinkKind::kGuess) &&
+                     (options.guess_scripts || options.guess_json)) {
   for (const Wanted& wanted : kWanted) {
     if (!wanted.kind || options.kinds.has(*wanted.kind)) {
       wanted_[static_cast<std::size_t>(wanted.space)].set(static_cast<std::size_t>(wanted.element));
     }
   }
+  if (wants_scripts_)
+    wanted_[static_cast<std::size_t>(MarkupSpace::kHtml)].set(
+        static_cast<std::size_t>(Element::kScript));
   if (!options.requisites || !options.kinds.has(LinkKind::kResource)) return;
   for (const Element element : kWithBackground)
     wanted_[static_cast<std::size_t>(MarkupSpace::kHtml)].set(static_cast<std::size_t>(element));
@@ -137,7 +145,9 @@ void ReferenceCollector::html_element(Element element, const ElementAttributes& 
       return add_lazy(element, attributes);
     case Element::kAudio:
     case Element::kTrack:
+      return add(LinkKind::kResource, element, Attribute::kSrc, attributes);
     case Element::kScript:
+      begin_script(attributes);
       return add(LinkKind::kResource, element, Attribute::kSrc, attributes);
     case Element::kInput:
       if (!equal_in_any_case(attributes.get_or_empty(Attribute::kType), "image")) return;
@@ -262,6 +272,31 @@ void ReferenceCollector::form(const ElementAttributes& attributes) {
 void ReferenceCollector::style(const ElementAttributes& attributes) {
   const std::string_view type = attributes.get_or_empty(Attribute::kType);
   style_is_css_ = type.empty() || equal_in_any_case(type, "text/css");
+}
+
+// A script with `src` is not the text.
+void ReferenceCollector::begin_script(const ElementAttributes& attributes) {
+  const std::string_view type = media_type(attributes.get_or_empty(Attribute::kType));
+  const bool is_json = is_json_media_type(type) || equal_in_any_case(type, "importmap");
+  const bool is_script =
+      !is_json && (type.empty() || equal_in_any_case(type, "module") || is_script_media_type(type));
+  script_is_guessed_ = !attributes.has(Attribute::kSrc) &&
+                       ((is_json && options_.guess_json) || (is_script && options_.guess_scripts));
+}
+
+void ReferenceCollector::script(std::string_view text) {
+  if (!wants_scripts_ || !script_is_guessed_) return;
+  UrlStrings urls(text, page_.made);
+  while (const auto found = urls.next()) {
+    if (page_.guesses == kMostGuesses) return;
+    ++page_.guesses;
+    add({.value = *found,
+         .rel = {},
+         .kind = LinkKind::kGuess,
+         .element = Element::kScript,
+         .attribute = Attribute::kContent});
+    if (page_.too_large) return;
+  }
 }
 
 void ReferenceCollector::style_sheet(std::string_view css) {

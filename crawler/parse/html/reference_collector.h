@@ -31,6 +31,8 @@ class ReferenceCollector {
   bool wants_texts() const noexcept { return wants_texts_; }
   // Whether style_sheet() has an effect.
   bool wants_style_sheets() const noexcept { return wants_style_; }
+  // Whether script() has an effect.
+  bool wants_scripts() const noexcept { return wants_scripts_; }
   // Whether the references still fit into the memory limit of `options`; if not, sets
   // PageReferences::too_large.
   bool has_room();
@@ -48,6 +50,8 @@ class ReferenceCollector {
   // Takes the text of a <style> element, of HTML or (decoded) of SVG; it must stay valid. Call
   // after element() for the same element, whose type attribute decides whether it is CSS.
   void style_sheet(std::string_view css);
+  // Takes the text of an HTML <script> element in the same way.
+  void script(std::string_view text);
 
  private:
   void html_element(Element element, const ElementAttributes& attributes);
@@ -56,6 +60,7 @@ class ReferenceCollector {
   void meta(const ElementAttributes& attributes);
   void form(const ElementAttributes& attributes);
   void style(const ElementAttributes& attributes);
+  void begin_script(const ElementAttributes& attributes);
   void frame(Element element, const ElementAttributes& attributes);
   void srcdoc(std::string_view html);
 
@@ -71,8 +76,10 @@ class ReferenceCollector {
   PageReferences& page_;
   const bool wants_style_;
   const bool wants_texts_;
+  const bool wants_scripts_;
   std::array<std::bitset<kElements>, 3> wanted_;  // by MarkupSpace
   bool style_is_css_ = true;
+  bool script_is_guessed_ = false;
   bool body_has_background_ = false;
   unsigned srcdoc_depth_ = 0;         // documents in srcdoc attributes around this one
   std::size_t anchor_reference_ = 0;  // index of the last <a>'s reference, if it has one

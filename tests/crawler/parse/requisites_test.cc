@@ -34,11 +34,12 @@ TEST(Requisites, AreWhatABrowserLoads) {
 }
 
 TEST(Requisites, AreNotWhereAPageLeads) {
-  EXPECT_THAT(requisites_of("<a href=1>x</a><area href=2><form action=3></form>"
-                            "<blockquote cite=4></blockquote><link rel=next href=5>"
-                            "<link rel=search href=6><link rel=alternate href=7><link href=8>"
-                            "<link rel='dns-prefetch' href=9><meta http-equiv=refresh content='1;10'>"),
-              testing::IsEmpty());
+  EXPECT_THAT(
+      requisites_of("<a href=1>x</a><area href=2><form action=3></form>"
+                    "<blockquote cite=4></blockquote><link rel=next href=5>"
+                    "<link rel=search href=6><link rel=alternate href=7><link href=8>"
+                    "<link rel='dns-prefetch' href=9><meta http-equiv=refresh content='1;10'>"),
+      testing::IsEmpty());
 }
 
 }  // namespace

@@ -82,6 +82,18 @@ class TRAWL_SCOPED_CAPABILITY MutexLock {
   bool locked_ = true;
 };
 
+// Releases a mutex that the thread holds, while it exists.
+class TRAWL_SCOPED_CAPABILITY MutexUnlock {
+ public:
+  explicit MutexUnlock(Mutex& mutex) TRAWL_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ~MutexUnlock() TRAWL_RELEASE() { mutex_.lock(); }
+  MutexUnlock(const MutexUnlock&) = delete;
+  MutexUnlock& operator=(const MutexUnlock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
 // A condition variable. A wait unlocks the mutex and returns with it held. It may return without a
 // notification, so callers wait in a loop that tests the condition.
 class Condition {

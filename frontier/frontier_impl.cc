@@ -198,6 +198,8 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
              .order = {.priority = url.priority, .sequence = url.sequence},
              .record = std::move(url.record)});
     }
+    for (const auto& [host, change] : operation->changed_hosts)
+      shard_of(host).push_saved(host);
     if (operation->ended) {
       const std::uint32_t shard = shard_index(operation->ended->host);
       shards_[shard]->push_ended(operation->ended->host, operation->ended->order.sequence);

@@ -12,35 +12,50 @@ constexpr std::size_t kMostWoken = 256;
 
 }  // namespace
 
-// `read` is this thread's alone, and close() waits for it. Others find its hosts marked.
-Result<void> HostShard::read_heads(HeadRead& read) {
+// What is read is this thread's alone, and close() waits for it. Others find its hosts marked.
+template <class Read>
+Result<void> HostShard::read_store(const std::function<void()>& after_read, Read&& read) {
   state_.return_ended_leases();
-  mutex_.unlock();
-  auto done = store_.read_queues(read.queues);
-  if (after_read_) after_read_();
-  mutex_.lock();
-  state_.end_read(read, done.has_value());
+  ++reads_;
+  Result<void> done;
+  {
+    const MutexUnlock unlocked(mutex_);
+    done = read();
+    if (after_read) after_read();
+  }
+  --reads_;
   read_ended_.notify_all();
   return done;
 }
 
-// The same for the records of hosts.
-Result<void> HostShard::wake_hosts(WakeRead& read) {
-  state_.return_ended_leases();
-  mutex_.unlock();
-  Result<void> done;
-  for (WakeRead::Host& host : read.hosts) {
-    auto record = store_.host(host.id);
-    if (!record) {
-      done = tl::unexpected(record.error());
-      break;
-    }
-    host.record = std::move(*record);
-  }
-  mutex_.lock();
-  state_.end_waking(read, done.has_value());
-  read_ended_.notify_all();
+Result<void> HostShard::read_heads(HeadRead& read) {
+  auto done = read_store(after_read_, [&] { return store_.read_queues(read.queues); });
+  state_.end_read(read, done.has_value());
   return done;
+}
+
+Result<void> HostShard::read_records(RecordRead& read) {
+  auto done = read_store(after_record_read_, [&] { return store_.read_hosts(read.records); });
+  state_.end_records(read, done.has_value());
+  return done;
+}
+
+Result<void> HostShard::learn_record(HostId host) {
+  while (!state_.is_known(host)) {
+    if (state_.closed()) return error(ErrorCode::kClosed, "the frontier is closed");
+    if (RecordRead read = state_.begin_record_of(host); read.empty()) {
+      read_ended_.wait(mutex_);
+    } else if (auto done = read_records(read); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+bool HostShard::try_learn_record(HostId host) {
+  auto done = learn_record(host);
+  if (!done) state_.fail(done.error());
+  return done.has_value();
 }
 
 Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) {
@@ -49,31 +64,39 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
   const MutexLock lock(mutex_);
   Result<void> done;
   // First, as the requests of what is leased are to start at once.
+  if (RecordRead arrived = state_.begin_arrivals(); !arrived.empty()) done = read_records(arrived);
   std::size_t woken_hosts = 0;
-  if (WakeRead woken = state_.begin_waking(); !woken.empty()) {
-    woken_hosts += woken.hosts.size();
-    done = wake_hosts(woken);
+  if (done) {
+    RecordRead woken = state_.begin_waking();
+    woken_hosts = woken.hosts.size();
+    if (!woken.empty()) done = read_records(woken);
   }
   if (done) {
     if (HeadRead ahead = state_.begin_read_ahead(); !ahead.empty()) done = read_heads(ahead);
   }
   bool held = false;
+  // What is leased already waits for a read.
+  const auto hold = [&] {
+    mutex_.assert_held();
+    held |= !given().empty();
+    state_.hold_starts(given());
+  };
   while (done) {
     done = state_.lease(max - given().size(), out);
     if (!done || given().size() == max) break;
-    HeadRead read = state_.begin_needed_read();
-    if (!read.empty()) {
-      held |= !given().empty();
-      state_.hold_starts(given());
-      done = read_heads(read);
-    } else if (WakeRead woken = woken_hosts < kMostWoken ? state_.begin_waking() : WakeRead();
+    if (HeadRead heads = state_.begin_needed_read(); !heads.empty()) {
+      hold();
+      done = read_heads(heads);
+    } else if (RecordRead arrived = state_.begin_arrivals(); !arrived.empty()) {
+      hold();
+      done = read_records(arrived);
+    } else if (RecordRead woken = woken_hosts < kMostWoken ? state_.begin_waking() : RecordRead();
                !woken.empty()) {
       woken_hosts += woken.hosts.size();
-      held |= !given().empty();
-      state_.hold_starts(given());
-      done = wake_hosts(woken);
-    } else if (given().empty() && (state_.waits_for_reads() || state_.is_waking())) {
-      // Another thread reads the heads of all hosts that are due, or wakes hosts.
+      hold();
+      done = read_records(woken);
+    } else if (given().empty() && (state_.waits_for_reads() || state_.reads_records())) {
+      // Another thread reads the heads of all hosts that are due, or records.
       state_.return_ended_leases();
       read_ended_.wait(mutex_);
     } else {
@@ -83,6 +106,19 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
   if (held) state_.note_handed_out(given());
   state_.return_ended_leases();
   return done;
+}
+
+void HostShard::set_address(HostId host, std::string_view address) {
+  const MutexLock lock(mutex_);
+  const Settling settling{state_};
+  if (!state_.knows_addresses() || state_.closed()) return;
+  if (try_learn_record(host)) state_.set_address(host, address);
+}
+
+void HostShard::begin_drop(HostId host) {
+  const MutexLock lock(mutex_);
+  const Settling settling{state_};
+  if (try_learn_record(host)) state_.begin_drop(host);
 }
 
 void HostShard::end_drop(HostId host, std::uint64_t dropped) {
@@ -100,34 +136,51 @@ void HostShard::end_drop(HostId host, std::uint64_t dropped) {
   state_.return_ended_leases();
 }
 
+std::optional<HostInfo> HostShard::info(HostId host) {
+  const MutexLock lock(mutex_);
+  const Settling settling{state_};
+  state_.take_inbox();
+  if (state_.is_unread(host) && !try_learn_record(host)) return std::nullopt;
+  return state_.info(host);
+}
+
+std::optional<HostCounts> HostShard::counts(HostId host) {
+  const MutexLock lock(mutex_);
+  const Settling settling{state_};
+  state_.take_inbox();
+  if (!state_.is_present(host) || !try_learn_record(host)) return std::nullopt;
+  return state_.counts(host);
+}
+
+// Only a late completion needs the store: its host may sleep, and its URL is not in memory.
 Result<EndedLease> HostShard::begin_completion(std::uint64_t lease, const Outcome& outcome) {
   const MutexLock lock(mutex_);
+  const Settling settling{state_};
+  const auto learn_host = [&]() -> Result<void> {
+    mutex_.assert_held();
+    const auto host = state_.late_host(lease);
+    return host ? learn_record(*host) : Result<void>{};
+  };
+  if (auto done = learn_host(); !done) return tl::unexpected(done.error());
   std::optional<std::string> record;
   if (const auto late = state_.late_record(lease)) {
     if (state_.closed()) return error(ErrorCode::kClosed, "the frontier is closed");
     HostQueue from_there;
     from_there.set_rest_from(late->order);
     QueueRead read{.host = late->host, .after = from_there.rest_after(), .limit = 1};
-    ++single_reads_;
-    mutex_.unlock();
-    auto done = store_.read_queues(std::span(&read, 1));
-    if (after_read_) after_read_();
-    mutex_.lock();
-    --single_reads_;
-    read_ended_.notify_all();
+    auto done = read_store(after_read_, [&] { return store_.read_queues(std::span(&read, 1)); });
+    if (done) done = learn_host();  // it may sleep again
     if (!done) return tl::unexpected(done.error());
     if (!read.urls.empty() && read.urls.front().order == late->order)
       record = std::move(read.urls.front().record);
   }
-  auto ended = state_.begin_completion(lease, outcome, record);
-  state_.return_ended_leases();
-  return ended;
+  return state_.begin_completion(lease, outcome, record);
 }
 
 void HostShard::close() {
   const MutexLock lock(mutex_);
   state_.close();
-  while (state_.reads_under_way() + single_reads_ > 0 || state_.is_waking())
+  while (reads_ > 0)
     read_ended_.wait(mutex_);
 }
 

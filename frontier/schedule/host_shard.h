@@ -26,19 +26,25 @@ namespace trawl {
 // the inbox, the admission then finds it in its host's head or among the leases, and does not queue
 // it twice.
 //
-// The queues are read without the mutex: head_reads.h shows why nothing is lost. A thread that
-// leases reads for all; one that finds no due host but those that another reads for waits for it.
+// The store is read without the mutex: head_reads.h and shard_records.cc show why nothing is lost. A
+// thread that leases reads for all; one that finds no due host but those that another reads for
+// waits for it.
 class HostShard {
  public:
   HostShard(const Store& store, ShardOptions options)
-      : store_(store), after_read_(options.after_read), state_(store, std::move(options), inbox_) {}
+      : store_(store),
+        after_read_(options.after_read),
+        after_record_read_(options.after_record_read),
+        state_(std::move(options), inbox_) {}
 
   // Called by the committer with what has become durable. push_ended: a leased URL has left its
-  // place in the queue: it is completed or deferred.
+  // place in the queue: it is completed or deferred. push_saved: once for each record_of(), before
+  // the end of a lease that was committed with it.
   void push_admitted(QueuedUrl url) { inbox_.enqueue(std::move(url)); }
   void push_ended(HostId host, std::uint64_t sequence) {
     inbox_.enqueue(EndedUrl{.host = host, .sequence = sequence});
   }
+  void push_saved(HostId host) { inbox_.enqueue(SavedHost{.host = host}); }
   // Processes the inbox; leases that ended no longer count.
   void take_inbox() { locked(&ShardState::take_inbox); }
   // The same if the inbox is long, so that memory stays bounded while no thread leases.
@@ -51,7 +57,7 @@ class HostShard {
   // changes): the result of this change and those committed before. A default record: delete the
   // stored one. Absent: the stored record is right, since the host was forgotten. A host whose
   // record changed (EndedLease::host_changed, change_host()) stays in memory until this was called
-  // for each of its changes, so that none is lost.
+  // for each of its changes, and push_saved() after it, so that none is lost.
   std::optional<HostRecord> record_of(HostId host,
                                       std::uint64_t change = PendingHostChanges::kEvery) {
     return locked(&ShardState::record_of, host, change);
@@ -109,7 +115,7 @@ class HostShard {
     return locked(&ShardState::start, lease, address);
   }
   Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address) {
-    return locked(&ShardState::start_elsewhere, host, name, address);
+    return with_record(&ShardState::start_elsewhere, host, name, address);
   }
   void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address) {
     locked(&ShardState::sent, turn, when, address);
@@ -120,17 +126,15 @@ class HostShard {
   // effect immediately, for example a removed block or a raised limit.
   Result<std::uint64_t> change_host(HostId host, std::string_view name,
                                     const RecordChange& change) {
-    return locked(&ShardState::change_host, host, name, change);
+    return with_record(&ShardState::change_host, host, name, change);
   }
-  void set_address(HostId host, std::string_view address) {
-    locked(&ShardState::set_address, host, address);
-  }
+  void set_address(HostId host, std::string_view address);
 
   // Dropping a host's queue. Between begin_drop() and end_drop() none of its URLs is leased, and
   // its head is forgotten. is_leased() returns whether a URL must stay; if not, a late completion
   // of it counts as repeated from then on. end_drop() sets the queue to what the store then has;
   // everything committed before must have been pushed before. Several drops of a host may overlap.
-  void begin_drop(HostId host) { locked(&ShardState::begin_drop, host); }
+  void begin_drop(HostId host);
   bool is_leased(std::uint64_t sequence) { return locked(&ShardState::is_leased, sequence); }
   // Whether the URL has a lease that is open or whose end is not yet durable.
   bool has_lease(std::uint64_t sequence) const { return locked(&ShardState::has_lease, sequence); }
@@ -139,11 +143,11 @@ class HostShard {
 
   // Revives a host if it is parked; returns whether it was.
   Result<bool> revive_if_given_up(HostId host) {
-    return locked(&ShardState::revive_if_given_up, host);
+    return with_record(&ShardState::revive_if_given_up, host);
   }
 
   // State and leases of a host in memory; nothing if it is not in memory.
-  std::optional<HostInfo> info(HostId host) { return locked(&ShardState::info, host); }
+  std::optional<HostInfo> info(HostId host);
   ShardStats stats() { return locked(&ShardState::stats); }
 
   void add_counted(HostId host, std::uint64_t urls) {
@@ -162,7 +166,7 @@ class HostShard {
   std::chrono::milliseconds delay_of_record(const HostRecord& record) const {
     return locked(&ShardState::delay_of_record, record);
   }
-  std::optional<HostCounts> counts(HostId host) { return locked(&ShardState::counts, host); }
+  std::optional<HostCounts> counts(HostId host);
   // The delays of domains and addresses are those of ShardOptions::domains and addresses.
   void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry) {
     locked(&ShardState::set_politeness, politeness, retry);
@@ -198,8 +202,23 @@ class HostShard {
     const MutexLock lock(mutex_);
     return (state_.*call)(std::forward<A>(arguments)...);
   }
+  // For calls that need the record of a host; it comes into memory.
+  template <class R, class... P, class... A>
+  Result<R> with_record(R (ShardState::*call)(HostId, P...), HostId host, A&&... arguments) {
+    const MutexLock lock(mutex_);
+    const Settling settling{state_};
+    if (auto done = learn_record(host); !done) return tl::unexpected(done.error());
+    return (state_.*call)(host, std::forward<A>(arguments)...);
+  }
+  // Has the host's record read unless it is known. It is when this returns.
+  Result<void> learn_record(HostId host) TRAWL_REQUIRES(mutex_);
+  // The same; an error is that of the next lease(), and the result is false.
+  bool try_learn_record(HostId host) TRAWL_REQUIRES(mutex_);
+  // Without the mutex; several threads may read at once.
+  template <class Read>
+  Result<void> read_store(const std::function<void()>& after_read, Read&& read) TRAWL_REQUIRES(mutex_);
   Result<void> read_heads(HeadRead& read) TRAWL_REQUIRES(mutex_);
-  Result<void> wake_hosts(WakeRead& read) TRAWL_REQUIRES(mutex_);
+  Result<void> read_records(RecordRead& read) TRAWL_REQUIRES(mutex_);
   struct Settling {
     ShardState& state;
     ~Settling() { state.return_ended_leases(); }
@@ -207,11 +226,11 @@ class HostShard {
 
   const Store& store_;
   const std::function<void()> after_read_;
+  const std::function<void()> after_record_read_;
   ShardInbox inbox_;  // has its own synchronisation
   mutable Mutex mutex_;
   ShardState state_ TRAWL_GUARDED_BY(mutex_);
-  // Of records for late completions, under way.
-  std::size_t single_reads_ TRAWL_GUARDED_BY(mutex_) = 0;
+  std::size_t reads_ TRAWL_GUARDED_BY(mutex_) = 0;  // of the store, under way
   Condition read_ended_;
 };
 

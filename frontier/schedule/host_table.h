@@ -52,13 +52,15 @@ struct Host {
   Place place = Place::kNowhere;
   std::uint8_t turns = 0;           // leases since it came into memory, up to 255
   std::uint16_t drops = 0;          // number of drops between begin_drop() and end_drop()
-  bool record_changed : 1 = false;  // since the host came into memory
   bool record_unsaved : 1 = false;  // record_of() was not called since it changed
   bool answered : 1 = false;  // HostRecord::answered, here since most records have nothing else
   // Its head waits to be read; is being read; it is off the schedule until its head was read.
   bool wants_head : 1 = false;
   bool head_under_way : 1 = false;
   bool awaits_head : 1 = false;
+  // Its stored record is not known yet; it is being read.
+  bool unread : 1 = false;
+  bool record_under_way : 1 = false;
   bool nameless = false;  // its name did not exist at the last request
   bool revived = false;   // by park_time, not stored yet
   bool counted_leasable : 1 = false;

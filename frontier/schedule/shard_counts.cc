@@ -69,7 +69,6 @@ std::optional<SteadyTime> ShardState::expected_start(HostIndex i) const {
 }
 
 std::optional<HostCounts> ShardState::counts(HostId id) {
-  awake(id);
   auto info = this->info(id);
   if (!info) return std::nullopt;
   const HostIndex i = hosts_.find(id);
@@ -87,7 +86,7 @@ std::optional<HostCounts> ShardState::counts(HostId id) {
 
 SteadyTime ShardState::next_turn_with_urls() const {
   const auto has_urls = [this](HostIndex i) { return hosts_[i].queue.has_urls(); };
-  if (any_awaits_head()) return last_now_;
+  if (any_awaits_head() || any_unread()) return last_now_;
   return std::min(
       {wake_time(), group_queues_.next_turn(), schedule_.first_time(has_urls, kMostIdleHosts)});
 }

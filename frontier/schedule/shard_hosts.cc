@@ -1,4 +1,4 @@
-// ShardState: loading, forgetting and changing hosts.
+// ShardState: restoring, forgetting and changing hosts.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -30,48 +30,20 @@ std::string_view without_port(std::string_view host) {
 
 }  // namespace
 
-// Returns the host, loading it from the store if it is not in memory, or sleeps.
-Result<HostIndex> ShardState::load_host(HostId id) {
-  const HostIndex found = hosts_.find(id);
-  if (found != kNoHost) return found;
-  std::optional<HostRecord> record;
-  if (store_ != nullptr) {
-    auto read = store_->host(id);
-    if (!read) return tl::unexpected(std::move(read.error()));
-    record = std::move(*read);
-  }
-  if (const std::uint64_t urls = stop_sleeping(id); urls > 0) return wake(id, urls, record);
-  return add_host(id, record);
-}
-
-HostIndex ShardState::add_host(HostId id, const std::optional<HostRecord>& record) {
-  const HostIndex i = hosts_.add(id);
-  Host& host = hosts_[i];
-  // P1: what was started just before a restart is not known, and every host waits its full delay.
-  if (options_.restarted) host.surely_started = *options_.restarted;
-  if (options_.domains != nullptr || options_.addresses != nullptr) {
-    if (groups_.size() <= i) groups_.resize(std::max<std::size_t>(i + 1, groups_.size() * 3 / 2));
-    groups_[i] = {};
-  }
-  host.answered = record && record->answered;
-  if (record && !record->is_default()) {
-    host.extra = std::make_unique<HostExtra>(HostExtra{.record = *record});
-    host.extra->record.answered = false;  // see Host::answered
-    update_block(i);
-  }
-  return i;
-}
-
 // The first URLs are available now; later each host would need a separate read. They are added like
 // admitted URLs, so that all hosts' shares are equal in the end.
 void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
                               const QueueBeginning& queue) {
   restored_to_ = std::max(restored_to_, id);
   if (hosts_.find(id) == kNoHost && restore_asleep(id, record, queue)) return;
-  HostIndex i = awake(id);
+  HostIndex i = hosts_.find(id);
+  if (const std::uint64_t urls = sleeping_.remove(id); urls > 0) {
+    i = wake(id, urls);
+    set_record(i, record);
+  }
   if (i != kNoHost) return merge_restored(i, queue);
-  if (error_) return;
-  i = add_host(id, record);
+  i = add_host(id);
+  set_record(i, record);
   hosts_[i].is_counted = queue.whole;
   if (queue.whole) hosts_[i].queued = static_cast<std::int64_t>(queue.urls.size());
   HostQueue& waiting = hosts_[i].queue;
@@ -101,15 +73,13 @@ void ShardState::merge_restored(HostIndex i, const QueueBeginning& queue) {
 }
 
 // Forgets a host without URLs and leases whose delay has passed, unless its record is not stored
-// yet: the committer will ask for it, and a later load_host() must find it in the store. It also
-// stays until the ends of its last URLs are durable, since its count would be lost with it.
+// yet: when the host comes into memory again it must be found there. It also stays until the ends of
+// its last URLs are durable, since its count would be lost with it.
 void ShardState::forget_if_idle(HostIndex i) {
   Host& host = hosts_[i];
   if (host.queue.has_urls() || host.leased > 0) return reschedule(i);
   assert(host.place == Host::Place::kNowhere);
-  const auto saved = is_saved(host);
-  if (!saved) error_ = saved.error();
-  if (!saved || !*saved || host.queued != 0 || !host.is_counted || !is_restored(host.id)) {
+  if (!is_saved(host) || host.queued != 0 || !host.is_counted || !is_restored(host.id)) {
     update_counts(host);
     schedule_.push(last_now_ + kForgetLater, i);
     host.place = Host::Place::kScheduled;
@@ -123,47 +93,14 @@ void ShardState::forget_if_idle(HostIndex i) {
   hosts_.remove(i);
 }
 
-Result<bool> ShardState::is_saved(const Host& host) const {
-  if (host.record_unsaved || store_ == nullptr) return false;
-  if (!host.record_changed) return true;
-  const auto stored = store_->host(host.id);
-  if (!stored) return tl::unexpected(stored.error());
-  return *stored ? **stored == record_of(host) : !host.extra && !host.answered;
-}
-
-HostRecord ShardState::record_of(const Host& host) const {
-  HostRecord record = host.extra ? host.extra->record : HostRecord{};
-  record.answered = host.answered;
-  return record;
-}
-
 // Most hosts have no record in memory: Host::answered is kept apart from it.
 void ShardState::note_answer(HostIndex i, EndedLease& ended) {
   Host& host = hosts_[i];
   host.nameless = false;
   if (host.extra) host.extra->silent_since.reset();
   if (host.answered) return;
-  host.answered = host.record_changed = host.record_unsaved = true;
+  host.answered = host.record_unsaved = true;
   ended.host_changed = true;
-}
-
-std::optional<HostRecord> ShardState::record_of(HostId id, std::uint64_t change) {
-  const HostIndex i = hosts_.find(id);
-  if (i == kNoHost) return std::nullopt;
-  commit_change(id, change);
-  const auto journal = pending_changes_.find(id);
-  hosts_[i].record_unsaved = journal != pending_changes_.end();
-  if (journal == pending_changes_.end()) return record_of(hosts_[i]);
-  HostRecord record = journal->second.record();
-  record.answered = hosts_[i].answered;
-  return record;
-}
-
-void ShardState::commit_change(HostId id, std::uint64_t change) {
-  const auto journal = pending_changes_.find(id);
-  if (journal == pending_changes_.end()) return;
-  journal->second.commit(change);
-  if (journal->second.empty()) pending_changes_.erase(journal);
 }
 
 std::int64_t ShardState::wall_now() const {
@@ -202,18 +139,17 @@ std::uint64_t ShardState::change_record(HostIndex i, std::string_view name,
   host.extra->record = std::move(record);
   update_block(i);
   if (!keep) host.extra.reset();
-  host.record_changed = true;
   host.record_unsaved = true;
   reschedule(i);
   return next_change_++;
 }
 
-Result<std::uint64_t> ShardState::change_host(HostId id, std::string_view name,
-                                              const RecordChange& change) {
-  const auto host = load_host(id);
-  if (!host) return tl::unexpected(host.error());
-  const std::uint64_t number = change_record(*host, name, change);
-  reschedule(*host);
+std::uint64_t ShardState::change_host(HostId id, std::string_view name,
+                                      const RecordChange& change) {
+  assert(is_known(id));
+  const HostIndex i = hosts_.find(id);
+  const std::uint64_t number = change_record(i, name, change);
+  reschedule(i);
   return number;
 }
 
@@ -227,11 +163,11 @@ std::uint64_t ShardState::revive(HostIndex i) {
   });
 }
 
-Result<bool> ShardState::revive_if_given_up(HostId id) {
-  const auto host = load_host(id);
-  if (!host) return tl::unexpected(host.error());
-  if (!hosts_[*host].given_up()) return false;
-  revive(*host);
+bool ShardState::revive_if_given_up(HostId id) {
+  assert(is_known(id));
+  const HostIndex i = hosts_.find(id);
+  if (!hosts_[i].given_up()) return false;
+  revive(i);
   return true;
 }
 
@@ -291,34 +227,27 @@ void ShardState::learn_address(HostIndex i, GroupId address) {
 
 // A new host is kept for a while, until its first URL arrives.
 void ShardState::set_address(HostId id, std::string_view address) {
-  if (options_.addresses == nullptr || store_ == nullptr) return;
+  assert(is_known(id) && knows_addresses());
   take_inbox();
-  const auto host = load_host(id);
-  if (!host) {
-    error_ = host.error();
-    return;
-  }
-  learn_address(*host, options_.addresses->id(address));
-  if (hosts_[*host].queue.has_urls() || hosts_[*host].leased > 0) return;
-  unschedule(*host);
+  const HostIndex i = hosts_.find(id);
+  learn_address(i, options_.addresses->id(address));
+  if (hosts_[i].queue.has_urls() || hosts_[i].leased > 0) return;
+  unschedule(i);
   const auto keep = std::max<milliseconds>(options_.addresses->delay(), kForgetLater);
-  schedule_.push(std::max(idle_until(*host), options_.clock() + keep), *host);
-  hosts_[*host].place = Host::Place::kScheduled;
+  schedule_.push(std::max(idle_until(i), options_.clock() + keep), i);
+  hosts_[i].place = Host::Place::kScheduled;
 }
 
 void ShardState::begin_drop(HostId id) {
+  assert(is_known(id));
   take_inbox();
-  const auto host = load_host(id);
-  if (!host) {
-    error_ = host.error();
-    return;
-  }
-  heads_.drop(*host);
-  if (hosts_[*host].head_under_way) reads_.note_dropped(*host);
+  const HostIndex i = hosts_.find(id);
+  heads_.drop(i);
+  if (hosts_[i].head_under_way) reads_.note_dropped(i);
   // URLs admitted during the drop stay in the store.
-  hosts_[*host].queue.set_rest_all();
-  ++hosts_[*host].drops;
-  reschedule(*host);
+  hosts_[i].queue.set_rest_all();
+  ++hosts_[i].drops;
+  reschedule(i);
 }
 
 bool ShardState::is_leased(std::uint64_t sequence) {
@@ -339,7 +268,7 @@ void ShardState::end_drop(HostId id, std::uint64_t dropped) {
 std::optional<HostInfo> ShardState::info(HostId id) {
   take_inbox();
   const HostIndex i = hosts_.find(id);
-  if (i == kNoHost) return std::nullopt;
+  if (i == kNoHost || hosts_[i].unread) return std::nullopt;
   const Host& host = hosts_[i];
   HostInfo info;
   if (const HostRecord* record = host.record()) {
@@ -358,11 +287,11 @@ ShardStats ShardState::stats() {
   while (!blocked_.empty() && blocked_.begin()->first <= now)
     blocked_.erase(blocked_.begin());
   return {.leased = leases_.leased(),
-          .hosts = hosts_.size() + asleep(),
+          .hosts = hosts_.size() + sleeping_.size(),
           .blocked = blocked_.size(),
           .given_up = given_up_,
-          .leasable = leasable_ + asleep(),
-          .waiting = waiting_ + asleep(),
+          .leasable = leasable_ + sleeping_.size(),
+          .waiting = waiting_ + sleeping_.size(),
           .leased_hosts = leases_.leased_hosts(),
           .next_turn = closed() ? SteadyTime::max() : next_turn_with_urls(),
           .expired = expired_,
@@ -370,7 +299,7 @@ ShardStats ShardState::stats() {
           .repeated = repeated_,
           .memory = hosts_.bytes() + sleeping_.bytes() + groups_.capacity() * sizeof(HostGroups) +
                     leases_.bytes() + schedule_.bytes() + group_queues_.bytes() + heads_.bytes() +
-                    reads_.bytes()};
+                    reads_.bytes() + arrived_.size() * sizeof(HostIndex)};
 }
 
 }  // namespace trawl

@@ -33,9 +33,8 @@ std::uint32_t one_more(std::uint32_t failures) {
 
 }  // namespace
 
-ShardState::ShardState(const Store& store, ShardOptions options, ShardInbox& inbox)
+ShardState::ShardState(ShardOptions options, ShardInbox& inbox)
     : inbox_(inbox),
-      store_(&store),
       options_(std::move(options)),
       sleeping_(options_.shards),
       leases_(options_.first_lease, hosts_),
@@ -66,8 +65,10 @@ void ShardState::take_inbox() {
     for (std::size_t i = 0; i < n; ++i) {
       if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
         add(*url);
+      } else if (const auto* ended = std::get_if<EndedUrl>(&items[i])) {
+        end_url(*ended);
       } else {
-        end_url(std::get<EndedUrl>(items[i]));
+        note_saved(std::get<SavedHost>(items[i]));
       }
     }
   }
@@ -75,16 +76,16 @@ void ShardState::take_inbox() {
 
 void ShardState::add(const QueuedUrl& url) {
   if (add_asleep(url)) return;
-  const auto host = load_host(url.host);
-  if (!host) {
-    error_ = host.error();
-    return;
+  HostIndex host = hosts_.find(url.host);
+  if (host == kNoHost) {
+    host = add_unread(url.host);
+    arrived_.push_back(host);
   }
-  ++hosts_[*host].queued;
+  ++hosts_[host].queued;
   if (leases_.is_taken(url.order.sequence)) {
-    reschedule(*host);  // its host may have come into memory for this count alone
+    reschedule(host);  // it may have come into memory for this count alone
   } else {
-    queue_url(*host, url.order, url.record);
+    queue_url(host, url.order, url.record);
   }
 }
 
@@ -99,32 +100,27 @@ void ShardState::end_url(const EndedUrl& url) {
 }
 
 Result<void> ShardState::lease(std::size_t max, std::vector<NumberedLease>& out) {
-  if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
+  if (closed()) return error(ErrorCode::kClosed, "the frontier is closed");
   const SteadyTime now = end_leases();
   if (error_) return tl::unexpected(*error_);
   return_ended_leases();
   handed_out_.clear();
   needs_read_ = false;
   read_first_ = kNoHost;
-  Result<void> result;
   while (handed_out_.size() < max) {
     // One at a time, so that other shards find leases while this one searches for a URL.
     if (options_.leases != nullptr && options_.leases->take(1) == 0) break;
     ++taken_;
-    const auto host = next_host(now);
-    if (!host) {
-      result = tl::unexpected(host.error());
-      break;
-    }
-    if (*host == kNoHost) {
+    const HostIndex host = next_host(now);
+    if (host == kNoHost) {
       needs_read_ = read_first_ != kNoHost || any_awaits_head();
       break;
     }
-    assert(!hosts_[*host].queue.head_empty());
-    lease_from(*host, now, out);
+    assert(!hosts_[host].queue.head_empty());
+    lease_from(host, now, out);
   }
   note_starts(now);
-  return result;
+  return {};
 }
 
 void ShardState::count_ended_leases() {
@@ -227,22 +223,18 @@ SteadyTime ShardState::next_turn() const {
 
 bool ShardState::has_turn() {
   if (closed()) return false;
-  if (any_awaits_head()) return true;
+  if (any_awaits_head() || any_unread()) return true;
   const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
     if (hosts_[host].queue.has_urls()) return true;
-    // The host is forgotten, or its turn comes later.
-    if (const auto turn = take_turn(host, false, now); !turn) {
-      error_ = turn.error();
-      return true;
-    }
+    take_turn(host, false, now);  // it is forgotten, or its turn comes later
   }
   return inbox_.size_approx() > 0 || group_queues_.next_turn() <= now || wake_time() <= now;
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox_.size_approx() > 0 || any_awaits_head()) return options_.clock();
+  if (inbox_.size_approx() > 0 || any_awaits_head() || any_unread()) return options_.clock();
   SteadyTime due = std::min(next_turn(), wake_time());
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
@@ -376,7 +368,7 @@ EndedLease ShardState::end_late(LeaseIndex lease, const Outcome& outcome,
 std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
                                                         const std::optional<std::string>& late) {
   const QueueOrder order = leases_[lease].order;
-  const HostIndex host = awake(leases_[lease].host_id);
+  const HostIndex host = hosts_.find(leases_[lease].host_id);
   assert(leases_.newest_of(order.sequence) != kNoLease);
   LeaseSlot& newest = leases_[leases_.newest_of(order.sequence)];
   if (newest.state == LeaseSlot::State::kOpen) {
@@ -388,18 +380,24 @@ std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
   return hosts_[host].queue.in_rest(order) ? late : std::nullopt;
 }
 
-// A record never changes, and a URL that is not in the store never returns to its place. So it may
-// be read without the lock, and the answer holds if the lease still needs it.
-std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t number) {
+std::optional<HostId> ShardState::late_host(std::uint64_t number) const {
   const auto lease = given_lease(number);
   if (!lease || *lease == kNoLease || leases_[*lease].state != LeaseSlot::State::kExpired)
     return std::nullopt;
-  const LeaseSlot& slot = leases_[*lease];
-  const HostIndex host = awake(slot.host_id);
-  if (host == kNoHost || leases_.is_taken(slot.order.sequence) ||
-      !hosts_[host].queue.in_rest(slot.order))
+  const HostId host = leases_[*lease].host_id;
+  return is_present(host) ? std::optional(host) : std::nullopt;
+}
+
+// A record never changes, and a URL that is not in the store never returns to its place. So it may
+// be read without the lock, and the answer holds if the lease still needs it.
+std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t number) const {
+  const auto id = late_host(number);
+  if (!id) return std::nullopt;
+  assert(is_known(*id));
+  const LeaseSlot& slot = leases_[*given_lease(number)];
+  if (leases_.is_taken(slot.order.sequence) || !hosts_[hosts_.find(*id)].queue.in_rest(slot.order))
     return std::nullopt;
-  return LateRecord{.host = slot.host_id, .order = slot.order};
+  return LateRecord{.host = *id, .order = slot.order};
 }
 
 Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReason reason,

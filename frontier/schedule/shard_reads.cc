@@ -112,6 +112,10 @@ HeadRead ShardState::begin_needed_read() {
   HeadRead read;
   const bool one_first = read_first_ != kNoHost && !hosts_[read_first_].head_under_way;
   if (closed() || !needs_read_ || (!one_first && awaiting_ == 0)) return read;
+  if (options_.deterministic) {
+    begin_read(read_first_, heads_.read_limit(), read);
+    return read;
+  }
   std::size_t limit = heads_.ahead_limit();
   std::size_t hosts = std::min(heads_.hosts_that_fit(limit), QueueHeadCache::kHostsAtOnce);
   read.is_ahead = hosts > 0;
@@ -163,20 +167,6 @@ void ShardState::end_read_of(HostIndex i, QueueRead& read, bool is_ahead, bool s
   std::erase_if(read.urls,
                 [&](const QueuedUrl& url) { return leases_.is_taken(url.order.sequence); });
   if (!read.urls.empty()) heads_.refill(i, read.urls, is_ahead);
-}
-
-// Reads the head at once, under the lock: for ShardOptions::deterministic. Returns whether it has a
-// URL.
-Result<bool> ShardState::fill_head(HostIndex i) {
-  assert(store_ != nullptr);
-  while (hosts_[i].queue.head_empty() && hosts_[i].queue.has_rest()) {
-    HeadRead read;
-    begin_read(i, heads_.read_limit(), read);
-    const auto done = store_->read_queues(read.queues);
-    end_read_of(i, read.queues.front(), false, done.has_value());
-    if (!done) return tl::unexpected(done.error());
-  }
-  return !hosts_[i].queue.head_empty();
 }
 
 }  // namespace trawl

@@ -93,6 +93,7 @@ void ShardState::unschedule(HostIndex i) {
 void ShardState::reschedule(HostIndex i) {
   Host& host = hosts_[i];
   update_counts(host);
+  if (host.unread) return;  // end_records() schedules it
   if (host.awaits_head) {
     // end_read() schedules it.
     if (host.queue.head_empty() && host.queue.has_rest() &&
@@ -120,7 +121,7 @@ void ShardState::reschedule(HostIndex i) {
 }
 
 // Takes the next due host, with a URL in its head, off the schedule; kNoHost if none is due.
-Result<HostIndex> ShardState::next_host(SteadyTime now) {
+HostIndex ShardState::next_host(SteadyTime now) {
   for (;;) {
     const SteadyTime in_group_queue = group_queues_.next_turn();
     const SteadyTime own = schedule_.empty() ? SteadyTime::max() : schedule_.top().time;
@@ -129,16 +130,14 @@ Result<HostIndex> ShardState::next_host(SteadyTime now) {
     const bool is_in_group_queue = in_group_queue <= own && !group_queues_.empty();
     const HostIndex i = is_in_group_queue ? group_queues_.choose(now) : schedule_.top().number;
     if (i == kNoHost) continue;
-    const auto turn = take_turn(i, is_in_group_queue, now);
-    if (!turn) return tl::unexpected(turn.error());
-    if (*turn) return i;
+    if (take_turn(i, is_in_group_queue, now)) return i;
     if (read_first_ != kNoHost) return kNoHost;
   }
 }
 
 // Handles a host whose turn has come. True: it may be leased from and is taken off the schedule;
 // false: it was rescheduled or joined a line.
-Result<bool> ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime now) {
+bool ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime now) {
   Host& host = hosts_[i];
   assert(host.place == (in_group_queue ? Host::Place::kGroupQueue : Host::Place::kScheduled));
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
@@ -157,16 +156,13 @@ Result<bool> ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime 
     put_to_sleep(i);
     return false;
   }
-  if (options_.deterministic) {
-    if (const auto filled = fill_head(i); !filled) return filled;
-  }
   if (!host.queue.has_urls()) {
     unschedule(i);
     forget_if_idle(i);
     return false;
   }
   if (host.queue.head_empty()) {
-    if (in_group_queue) {
+    if (in_group_queue || options_.deterministic) {
       read_first_ = i;  // it keeps its place
     } else {
       unschedule(i);

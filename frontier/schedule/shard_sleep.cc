@@ -9,11 +9,8 @@
 // sleep, it sleeps again after some leases. So each has its turns, however many there are; with
 // some leases at a time, as each time its record and the head of its queue must be read.
 //
-// Waking has three steps, as reading heads does: begin_waking(), a read of the stored records
-// without the shard's lock, and end_waking(). A record in the store changes only by way of a host
-// that is awake, and load_host() takes a host out of waking_, into which only the next
-// begin_waking() puts it again, after end_waking(). So those that are still in it have the record
-// that was read.
+// It wakes `unread`, and its stored record is read as that of every other host that comes into
+// memory: see shard_records.cc.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -31,51 +28,23 @@ constexpr std::uint8_t kMostTurns = 32;
 
 }  // namespace
 
-std::uint64_t ShardState::asleep_urls(HostId id) const {
-  const auto waking = waking_.find(id);
-  return waking != waking_.end() ? waking->second : sleeping_.urls(id);
-}
-
-// Returns the number of its URLs, 0 if it did not sleep.
-std::uint64_t ShardState::stop_sleeping(HostId id) {
-  const auto waking = waking_.extract(id);
-  return waking.empty() ? sleeping_.remove(id) : waking.mapped();
-}
-
-// For a host that sleeps.
-void ShardState::change_asleep(HostId id, std::uint64_t urls) {
-  if (const auto waking = waking_.find(id); waking != waking_.end()) {
-    waking->second = urls;
-  } else {
-    sleeping_.set(id, urls);
-  }
-}
-
-HostIndex ShardState::wake(HostId id, std::uint64_t urls, const std::optional<HostRecord>& record) {
-  const HostIndex i = add_host(id, record);
+// The host comes into memory. The caller sets its record, or has it read.
+HostIndex ShardState::wake(HostId id, std::uint64_t urls) {
+  const HostIndex i = add_host(id);
   hosts_[i].queued = static_cast<std::int64_t>(urls);
   hosts_[i].queue.set_rest_all();
   if (const auto address = sleeping_addresses_.extract(id); !address.empty())
     groups_[i].address = address.mapped();
-  reschedule(i);
+  update_counts(hosts_[i]);
   return i;
-}
-
-// The host, woken if it slept; kNoHost if neither is true.
-HostIndex ShardState::awake(HostId id) {
-  if (store_ == nullptr || asleep_urls(id) == 0) return hosts_.find(id);
-  const auto host = load_host(id);
-  if (host) return *host;
-  error_ = host.error();
-  return kNoHost;
 }
 
 // Adds a URL of a host that sleeps, or that must sleep. False if its host is awake, or must be.
 bool ShardState::add_asleep(const QueuedUrl& url) {
-  if (asleep() == 0 && hosts_.size() < options_.most_awake) return false;
-  if (const std::uint64_t urls = asleep_urls(url.host); urls > 0) {
+  if (sleeping_.empty() && hosts_.size() < options_.most_awake) return false;
+  if (const std::uint64_t urls = sleeping_.urls(url.host); urls > 0) {
     if (urls == SleepingHosts::kMostUrls) return false;
-    change_asleep(url.host, urls + 1);
+    sleeping_.set(url.host, urls + 1);
     return true;
   }
   if (hosts_.size() < options_.most_awake || hosts_.find(url.host) != kNoHost) return false;
@@ -85,22 +54,22 @@ bool ShardState::add_asleep(const QueuedUrl& url) {
 
 // The end of a URL became durable after its host had fallen asleep.
 void ShardState::end_asleep(HostId id) {
-  const std::uint64_t urls = asleep_urls(id);
+  const std::uint64_t urls = sleeping_.urls(id);
   if (urls == 1) {
-    stop_sleeping(id);
+    sleeping_.remove(id);
     sleeping_addresses_.erase(id);
   }
-  if (urls > 1) change_asleep(id, urls - 1);
+  if (urls > 1) sleeping_.set(id, urls - 1);
 }
 
 // URLs of the host may have been queued before it is restored.
 bool ShardState::restore_asleep(HostId id, const std::optional<HostRecord>& record,
                                 const QueueBeginning& queue) {
-  const std::uint64_t urls = asleep_urls(id);
+  const std::uint64_t urls = sleeping_.urls(id);
   const std::uint64_t all = urls + queue.urls.size();
   if (!queue.whole || all == 0 || all > SleepingHosts::kMostUrls) return false;
   if (urls > 0) {
-    change_asleep(id, all);
+    sleeping_.set(id, all);
     return true;
   }
   if (hosts_.size() < options_.most_awake || (record && !may_sleep_with(*record))) return false;
@@ -127,7 +96,7 @@ std::size_t ShardState::room_to_wake() const {
 // When a host that sleeps may wake if no other is due; SteadyTime::max() if enough are awake. After
 // a restart none may start before its delay has passed.
 SteadyTime ShardState::wake_time() const {
-  if (asleep() == 0 || ready_hosts() >= 2 * options_.most_awake + kMostWokenAtOnce)
+  if (sleeping_.empty() || ready_hosts() >= 2 * options_.most_awake + kMostWokenAtOnce)
     return SteadyTime::max();
   if (!options_.restarted) return last_now_;
   return std::max(last_now_, *options_.restarted + options_.politeness.delay);
@@ -141,16 +110,14 @@ bool ShardState::may_sleep_with(const HostRecord& record) const {
 
 bool ShardState::is_time_to_sleep(HostIndex i) {
   const Host& host = hosts_[i];
-  if (asleep() == 0 || room_to_wake() >= woken_at_once()) return false;
+  if (sleeping_.empty() || room_to_wake() >= woken_at_once()) return false;
   if (host.turns < (host.queue.head_empty() ? kLeastTurns : kMostTurns)) return false;
   if (host.leased > 0 || host.drops > 0 || host.head_under_way || !host.is_counted) return false;
   if (!is_restored(host.id) || unsent_.contains(host.id)) return false;
   if (host.extra && (host.extra->silent_since || !may_sleep_with(host.extra->record))) return false;
   if (host.queued < 1 || host.queued > std::int64_t{SleepingHosts::kMostUrls}) return false;
   if (host.nameless || host.revived || idle_until(i) > last_now_) return false;
-  const auto saved = is_saved(host);
-  if (!saved) error_ = saved.error();
-  return saved && *saved;
+  return is_saved(host);
 }
 
 void ShardState::put_to_sleep(HostIndex i) {
@@ -175,33 +142,20 @@ bool ShardState::has_due_host() {
   return any_awaits_head() || next_turn() <= look_at_clock();
 }
 
-WakeRead ShardState::begin_waking() {
-  WakeRead read;
-  if (closed() || asleep() == 0 || is_waking()) return read;
+RecordRead ShardState::begin_waking() {
+  RecordRead read;
+  if (closed() || sleeping_.empty() || reads_records()) return read;
   return_ended_leases();
   if (options_.leases != nullptr && !options_.leases->has_any()) return read;
   const bool others_are_due = has_due_host();  // which may end some that sleep
   if (wake_time() > last_now_ || (others_are_due && room_to_wake() < woken_at_once())) return read;
   while (read.hosts.size() < woken_at_once() && !sleeping_.empty()) {
     const SleepingHosts::Host next = sleeping_.next();
-    waking_.emplace(next.id, next.urls);
-    read.hosts.push_back({.id = next.id, .record = std::nullopt});
+    const HostIndex i = wake(next.id, next.urls);
+    hosts_[i].unread = true;
+    begin_record(i, read);
   }
-  is_waking_ = !read.empty();
   return read;
-}
-
-void ShardState::end_waking(WakeRead& read, bool succeeded) {
-  is_waking_ = false;
-  for (WakeRead::Host& host : read.hosts) {
-    const auto waking = waking_.extract(host.id);
-    if (waking.empty()) continue;  // it was loaded, or has no URLs any more
-    if (succeeded) {
-      wake(host.id, waking.mapped(), host.record);
-    } else {
-      sleeping_.set(host.id, waking.mapped());
-    }
-  }
 }
 
 }  // namespace trawl

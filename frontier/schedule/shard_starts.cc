@@ -110,13 +110,10 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   return turn;
 }
 
-Result<StartTurn> ShardState::start_elsewhere(HostId id, std::string_view name,
-                                              std::string_view address) {
-  if (store_ == nullptr) return error(ErrorCode::kClosed, "the frontier is closed");
+StartTurn ShardState::start_elsewhere(HostId id, std::string_view name, std::string_view address) {
+  assert(is_known(id));
   take_inbox();
-  const auto host = load_host(id);
-  if (!host) return tl::unexpected(host.error());
-  const HostIndex i = *host;
+  const HostIndex i = hosts_.find(id);
   if (!groups_.empty()) {
     learn_domain(i, name);
     learn_address_only(i, address);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -55,11 +56,14 @@ struct ShardOptions {
   std::optional<SteadyTime> restarted;
   std::uint64_t first_lease = 1;  // number of the first lease; above those of all earlier runs
   std::uint64_t seed = 0;         // for the random part of waits
-  // Heads are read in turn and under the lock, so that the same calls give the same answers.
+  // Heads are read in turn, so that the same calls give the same answers.
   bool deterministic = false;
   // For tests. Called with the changes of each read: tests must fail if some are forgotten.
   std::function<void(HeadReads::Changes&)> forget_changes = nullptr;
-  std::function<void()> after_read = nullptr;  // called without the lock, before the result is used
+  bool forget_uncommitted = false;  // the same for records that are not durable yet
+  // Called without the lock, before what was read of queues, or of records, is used.
+  std::function<void()> after_read = nullptr;
+  std::function<void()> after_record_read = nullptr;
   // Shared by all shards; null: none.
   Quota* leases = nullptr;  // leases that may still be given
   GroupRateLimiter* domains = nullptr;
@@ -115,29 +119,31 @@ struct ShardStats {
   std::uint64_t memory = 0;  // approximate bytes
 };
 
-// What became durable, in commit order: a URL that has left its host's queue, or a URL that waits
-// to be leased.
+// What became durable, in commit order: a URL that has left its host's queue, a record that
+// record_of() returned, or a URL that waits to be leased.
 struct EndedUrl {
   HostId host;
   std::uint64_t sequence;
 };
-// Hosts that are being woken, and their stored records. It belongs to the thread that reads these.
-struct WakeRead {
-  struct Host {
-    HostId id;
-    std::optional<HostRecord> record;
-  };
-  std::vector<Host> hosts;
+struct SavedHost {
+  HostId host;
+};
+using InboxItem = std::variant<EndedUrl, SavedHost, QueuedUrl>;
+using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
+
+// A read of the stored records of hosts. It belongs to the thread that reads.
+struct RecordRead {
+  std::vector<HostIndex> hosts;
+  std::vector<HostRead> records;  // in the same order
 
   bool empty() const noexcept { return hosts.empty(); }
 };
-using InboxItem = std::variant<EndedUrl, QueuedUrl>;
-using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
 
-// The HostShard guards it with a mutex.
+// The HostShard guards it with a mutex. It knows no store: what it needs from there the HostShard
+// reads, without the mutex.
 class ShardState {
  public:
-  ShardState(const Store& store, ShardOptions options, ShardInbox& inbox);
+  ShardState(ShardOptions options, ShardInbox& inbox);
 
   // See the members of HostShard with the same names.
   void take_inbox();
@@ -150,8 +156,8 @@ class ShardState {
   bool has_turn();
   std::optional<SteadyTime> next_due() const;
   std::optional<SteadyTime> next_expiry() const;
-  void close() { store_ = nullptr; }
-  bool closed() const noexcept { return store_ == nullptr; }
+  void close() { closed_ = true; }
+  bool closed() const noexcept { return closed_; }
   Result<std::string> open_record(std::uint64_t number) const;
   // `late`: the stored record of late_record(), empty if there is none.
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome,
@@ -163,10 +169,12 @@ class ShardState {
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after);
   Result<StartTurn> start(std::uint64_t lease, std::string_view address);
-  Result<StartTurn> start_elsewhere(HostId host, std::string_view name, std::string_view address);
   void sent(const StartTurn& turn, std::optional<SteadyTime> when, std::string_view address);
-  Result<std::uint64_t> change_host(HostId host, std::string_view name, const RecordChange& change);
-  Result<bool> revive_if_given_up(HostId host);
+  // The host is_known(), here and below.
+  StartTurn start_elsewhere(HostId host, std::string_view name, std::string_view address);
+  std::uint64_t change_host(HostId host, std::string_view name, const RecordChange& change);
+  bool revive_if_given_up(HostId host);
+  bool knows_addresses() const noexcept { return options_.addresses != nullptr; }
   void set_address(HostId host, std::string_view address);
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
@@ -187,8 +195,23 @@ class ShardState {
   // Gives back what was taken for leases that ended.
   void return_ended_leases();
 
-  // In shard_reads.cc: reads of heads, begun and ended under the lock. begin_*() return what the
+  // In shard_records.cc: reads of records, begun and ended under the lock. begin_*() return what the
   // caller is to read; nothing if there is nothing to read, or others read it.
+  //
+  // Whether the host is in memory with its record.
+  bool is_known(HostId host) const;
+  // Whether it has URLs, or is in memory for another reason.
+  bool is_present(HostId host) const;
+  // Whether it is in memory without its record.
+  bool is_unread(HostId host) const;
+  // Hosts that came into memory, the first of them.
+  RecordRead begin_arrivals();
+  // A host that is not known; it comes into memory.
+  RecordRead begin_record_of(HostId host);
+  void end_records(const RecordRead& read, bool succeeded);
+  bool reads_records() const noexcept { return records_under_way_ > 0; }
+
+  // In shard_reads.cc: reads of heads, in the same way.
   //
   // Hosts that wait, if they are many enough and there is room.
   HeadRead begin_read_ahead();
@@ -200,7 +223,6 @@ class ShardState {
   bool reads_head_of(HostId host) const;
   // Whether lease() lacked hosts that others read.
   bool waits_for_reads() const noexcept { return needs_read_ && reads_.under_way() > 0; }
-  std::size_t reads_under_way() const noexcept { return reads_.under_way(); }
   void fail(const Error& error) { error_ = error; }
   // Leases that lease() gave are handed out later, after a read: until then() their hosts with a
   // delay have no turn (P1).
@@ -211,13 +233,12 @@ class ShardState {
     HostId host = 0;
     QueueOrder order;
   };
-  std::optional<LateRecord> late_record(std::uint64_t lease);
+  std::optional<LateRecord> late_record(std::uint64_t lease) const;
+  // The host of a lease that has expired, if it is present.
+  std::optional<HostId> late_host(std::uint64_t lease) const;
 
-  // In shard_sleep.cc: hosts that sleep. begin_waking() returns hosts whose records the caller is
-  // to read; nothing if enough are awake.
-  WakeRead begin_waking();
-  void end_waking(WakeRead& read, bool succeeded);
-  bool is_waking() const noexcept { return is_waking_; }
+  // In shard_sleep.cc: hosts that sleep and are to wake; nothing if enough are awake.
+  RecordRead begin_waking();
 
  private:
   // When the next host is due, as far as is known; SteadyTime::max() if none waits for a time.
@@ -254,16 +275,22 @@ class ShardState {
     SteadyTime last = SteadyTime::min();  // the time given to the last of them
   };
 
-  // shard_hosts.cc: loading, forgetting and changing hosts.
-  Result<HostIndex> load_host(HostId id);
-  HostIndex add_host(HostId id, const std::optional<HostRecord>& record);
-  void forget_if_idle(HostIndex host);
-  Result<bool> is_saved(const Host& host) const;
+  // shard_records.cc: hosts come into memory, and their records.
+  HostIndex add_host(HostId id);
+  void set_record(HostIndex host, const std::optional<HostRecord>& record);
+  HostIndex add_unread(HostId id);
+  void begin_record(HostIndex host, RecordRead& read);
   // The record to store for it.
   HostRecord record_of(const Host& host) const;
+  bool is_saved(const Host& host) const;
+  bool any_unread() const noexcept { return !arrived_.empty() || reads_records(); }
+  void note_saved(const SavedHost& saved);
+  void commit_change(HostId host, std::uint64_t change);
+
+  // shard_hosts.cc: forgetting and changing hosts.
+  void forget_if_idle(HostIndex host);
   void note_answer(HostIndex host, EndedLease& ended);
   std::uint64_t change_record(HostIndex host, std::string_view name, const RecordChange& change);
-  void commit_change(HostId host, std::uint64_t change);
   void update_block(HostIndex host);
   std::uint64_t revive(HostIndex host);
   std::int64_t wall_now() const;
@@ -275,12 +302,7 @@ class ShardState {
 
   // shard_sleep.cc.
   bool has_due_host();
-  std::uint64_t asleep_urls(HostId id) const;
-  HostIndex awake(HostId id);
-  std::uint64_t stop_sleeping(HostId id);
-  void change_asleep(HostId id, std::uint64_t urls);
-  std::size_t asleep() const noexcept { return sleeping_.size() + waking_.size(); }
-  HostIndex wake(HostId id, std::uint64_t urls, const std::optional<HostRecord>& record);
+  HostIndex wake(HostId id, std::uint64_t urls);
   bool add_asleep(const QueuedUrl& url);
   void end_asleep(HostId id);
   bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
@@ -309,8 +331,8 @@ class ShardState {
   void update_counts(Host& host);
   void reschedule(HostIndex host);
   void unschedule(HostIndex host);
-  Result<HostIndex> next_host(SteadyTime now);
-  Result<bool> take_turn(HostIndex host, bool in_group_queue, SteadyTime now);
+  HostIndex next_host(SteadyTime now);
+  bool take_turn(HostIndex host, bool in_group_queue, SteadyTime now);
   bool joins_group_queue(HostIndex host, SteadyTime now);
   bool take_turn_of_groups(HostIndex host, bool in_group_queue, SteadyTime now);
   void queue_url(HostIndex host, const QueueOrder& order, std::string_view record);
@@ -323,7 +345,6 @@ class ShardState {
   void begin_read(HostIndex host, std::size_t limit, HeadRead& read);
   void begin_wanted(std::size_t hosts, std::size_t limit, HeadRead& read);
   void end_read_of(HostIndex host, QueueRead& read, bool is_ahead, bool succeeded);
-  Result<bool> fill_head(HostIndex host);
 
   // shard_starts.cc: starts of requests.
   std::optional<GroupRateLimiter::Refusal> host_refusal(HostIndex host, SteadyTime last,
@@ -358,17 +379,19 @@ class ShardState {
   void put_back(LeaseIndex lease);
 
   ShardInbox& inbox_;
-  const Store* store_;  // null once closed
   ShardOptions options_;
+  bool closed_ = false;
   std::optional<Error> error_;  // of the store, if it could not be returned immediately
 
   HostTable hosts_;
   HostId restored_to_ = std::numeric_limits<HostId>::max();
   SleepingHosts sleeping_;
-  // Hosts that sleep while their records are read, with their numbers of URLs.
-  std::unordered_map<HostId, std::uint64_t> waking_;
   std::unordered_map<HostId, GroupId> sleeping_addresses_;  // of those that are known
-  bool is_waking_ = false;  // between begin_waking() and end_waking()
+  // Hosts whose records nobody reads yet. Some may have been read alone.
+  std::deque<HostIndex> arrived_;
+  std::size_t records_under_way_ = 0;
+  // Records that record_of() returned, and that are not known to be durable yet.
+  std::unordered_map<HostId, std::uint32_t> uncommitted_;
   // The journals of hosts with uncommitted changes.
   std::unordered_map<HostId, PendingHostChanges> pending_changes_;
   std::uint64_t next_change_ = 1;

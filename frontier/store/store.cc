@@ -362,6 +362,18 @@ class RocksStore final : public Store {
     return get<HostRecord>(kHosts, view(number_key(host)), decode_host, "the record of a host");
   }
 
+  Result<void> read_hosts(std::span<HostRead> reads) const override {
+    return get_many(
+        kHosts, reads.size(), [&](std::size_t i) { return number_key(reads[i].host); },
+        [&](std::size_t i, const rocksdb::PinnableSlice* value) -> Result<void> {
+          reads[i].record.reset();
+          if (value == nullptr) return {};
+          reads[i].record = decode_host(bytes_of(*value));
+          return reads[i].record ? Result<void>{}
+                                 : damaged("the record of a host cannot be decoded");
+        });
+  }
+
   Result<void> visit_hosts(HostId from,
                            const std::function<bool(HostId, HostRecord)>& visit) const override {
     const auto it = scan(kHosts);
@@ -382,25 +394,12 @@ class RocksStore final : public Store {
   Result<void> find_in_ledger(std::span<const Fingerprint> fingerprints,
                               std::span<bool> found) const override {
     assert(found.size() == fingerprints.size());
-    constexpr std::size_t kAtOnce = 64;
-    std::array<FingerprintKey, kAtOnce> keys;
-    std::array<rocksdb::Slice, kAtOnce> slices;
-    std::array<rocksdb::PinnableSlice, kAtOnce> values;
-    std::array<rocksdb::Status, kAtOnce> statuses;
-    for (std::size_t done = 0; done < fingerprints.size(); done += kAtOnce) {
-      const std::size_t n = std::min(kAtOnce, fingerprints.size() - done);
-      for (std::size_t i = 0; i < n; ++i) {
-        keys[i] = fingerprint_key(fingerprints[done + i]);
-        slices[i] = slice(view(keys[i]));
-      }
-      db_->MultiGet({}, families_[kLedger], n, slices.data(), values.data(), statuses.data());
-      for (std::size_t i = 0; i < n; ++i) {
-        if (!statuses[i].ok() && !statuses[i].IsNotFound()) return checked(statuses[i], "read");
-        found[done + i] = statuses[i].ok();
-        values[i].Reset();
-      }
-    }
-    return {};
+    return get_many(
+        kLedger, fingerprints.size(), [&](std::size_t i) { return fingerprint_key(fingerprints[i]); },
+        [&](std::size_t i, const rocksdb::PinnableSlice* value) -> Result<void> {
+          found[i] = value != nullptr;
+          return {};
+        });
   }
 
   Result<void> visit_ledger(
@@ -481,6 +480,31 @@ class RocksStore final : public Store {
     }
     read.ended = true;
     return checked(it->status(), "read");
+  }
+
+  // Calls `found` with the value of each of `n` keys, null if there is none.
+  template <class KeyOf, class Found>
+  Result<void> get_many(Family family, std::size_t n, KeyOf&& key_of, Found&& found) const {
+    constexpr std::size_t kAtOnce = 64;
+    std::array<decltype(key_of(0)), kAtOnce> keys;
+    std::array<rocksdb::Slice, kAtOnce> slices;
+    std::array<rocksdb::PinnableSlice, kAtOnce> values;
+    std::array<rocksdb::Status, kAtOnce> statuses;
+    for (std::size_t done = 0; done < n; done += kAtOnce) {
+      const std::size_t part = std::min(kAtOnce, n - done);
+      for (std::size_t i = 0; i < part; ++i) {
+        keys[i] = key_of(done + i);
+        slices[i] = slice(view(keys[i]));
+      }
+      db_->MultiGet({}, families_[family], part, slices.data(), values.data(), statuses.data());
+      for (std::size_t i = 0; i < part; ++i) {
+        if (!statuses[i].ok() && !statuses[i].IsNotFound()) return checked(statuses[i], "read");
+        if (auto taken = found(done + i, statuses[i].ok() ? &values[i] : nullptr); !taken)
+          return taken;
+        values[i].Reset();
+      }
+    }
+    return {};
   }
 
   rocksdb::Status append(rocksdb::WriteBatch& writes, const Batch::Change& change) {

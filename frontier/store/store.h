@@ -23,6 +23,12 @@
 
 namespace trawl {
 
+// A read of a host's stored record.
+struct HostRead {
+  HostId host = 0;
+  std::optional<HostRecord> record = std::nullopt;  // the result
+};
+
 // Thread-safe. docs/formats.md specifies the column families and their records.
 class Store {
  public:
@@ -145,6 +151,8 @@ class Store {
   virtual std::unique_ptr<QueueView> view_queues() const = 0;
 
   virtual Result<std::optional<HostRecord>> host(HostId host) const = 0;
+  // Reads the records of several hosts together.
+  virtual Result<void> read_hosts(std::span<HostRead> reads) const = 0;
   // In ascending order from `from` on, until `visit` returns false.
   virtual Result<void> visit_hosts(HostId from,
                                    const std::function<bool(HostId, HostRecord)>& visit) const = 0;

@@ -146,6 +146,14 @@ class FakeStore final : public Store {
     }
     return find(host_records, host);
   }
+  Result<void> read_hosts(std::span<HostRead> reads) const override {
+    for (HostRead& read : reads) {
+      auto record = host(read.host);
+      if (!record) return tl::unexpected(record.error());
+      read.record = std::move(*record);
+    }
+    return {};
+  }
   Result<void> visit_hosts(HostId from,
                            const std::function<bool(HostId, HostRecord)>& visit) const override {
     for (auto it = host_records.lower_bound(from); it != host_records.end(); ++it) {

@@ -110,12 +110,12 @@ class HostShardFixture : public ::testing::Test {
   }
   void commit_host(HostShard& shard, HostId host) {
     const auto record = shard.record_of(host);
-    if (!record) return;  // forgotten: what is stored is right
-    if (record->is_default() && !record->answered) {
+    if (record && record->is_default() && !record->answered) {
       store_.host_records.erase(host);
-    } else {
+    } else if (record) {
       store_.host_records[host] = *record;
-    }
+    }  // else it was forgotten: what is stored is right
+    shard.push_saved(host);
   }
   void change(HostShard& shard, const std::function<void(HostRecord&)>& change,
               const std::string& host = "a.test") {

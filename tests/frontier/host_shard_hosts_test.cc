@@ -323,6 +323,7 @@ TEST_F(HostShardHosts, AChangedHostIsForgottenOnlyWhenTheStoreHasIt) {
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.stats().hosts, 1u) << "it is being written";
   store_.host_records[id] = record;
+  shard.push_saved(id);
   now_ += seconds(2);
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.stats().hosts, 0u);

@@ -452,6 +452,7 @@ class RandomRun {
       } else {
         store_.host_records[id(host)] = record;
       }
+      shard_.push_saved(id(host));
     }
     changed_hosts_.clear();
   }

@@ -107,6 +107,7 @@ class ReadsRun {
     few_awake_ = below(2) == 0;
     if (few_awake_) options.most_awake = 1;
     options.forget_changes = forget;
+    // Not after reads of records: a drop would wait for these, in the same thread.
     options.after_read = [this] {
       if (calm_) return;
       for (std::uint32_t n = below(6); n > 0; --n)

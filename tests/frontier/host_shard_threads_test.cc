@@ -43,6 +43,7 @@ TEST_F(HostShardThreads, A1_EachUrlIsLeasedOnceHoweverManyThreadsAsk) {
                          ended.front());
       shard.relieve_inbox();
       (void)shard.record_of(test::id_of("host1.test"));
+      shard.push_saved(test::id_of("host1.test"));
     }
     done = true;
   });

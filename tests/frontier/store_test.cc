@@ -336,6 +336,13 @@ TEST_F(StoreTest, HostRecordsAreKeptAndRemoved) {
   write(batch);
   EXPECT_EQ(store_->host(1).value(), std::nullopt);
   EXPECT_EQ(store_->host(kLastHost).value(), other);
+  std::vector<HostRead> reads(200);
+  for (HostRead& read : reads)
+    read = {.host = 1, .record = record};
+  reads[150].host = kLastHost;
+  ASSERT_TRUE(store_->read_hosts(reads));
+  for (std::size_t i = 0; i < reads.size(); ++i)
+    EXPECT_EQ(reads[i].record, i == 150 ? std::optional(other) : std::nullopt);
 }
 
 TEST_F(StoreTest, TheLedgerKeepsTheLastRecordOfEachUrl) {

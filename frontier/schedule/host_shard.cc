@@ -9,6 +9,9 @@ namespace {
 
 // Hosts that a call of lease() wakes, at most, and some more: the next call goes on.
 constexpr std::size_t kMostWoken = 256;
+// Hosts that came into memory and whose records are read though others may be due: otherwise those
+// would have several turns before their first.
+constexpr std::size_t kMostArrivals = 1024;
 
 }  // namespace
 
@@ -64,7 +67,12 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
   const MutexLock lock(mutex_);
   Result<void> done;
   // First, as the requests of what is leased are to start at once.
-  if (RecordRead arrived = state_.begin_arrivals(); !arrived.empty()) done = read_records(arrived);
+  for (std::size_t hosts = 0; done && hosts < kMostArrivals;) {
+    RecordRead arrived = state_.begin_arrivals();
+    if (arrived.empty()) break;
+    hosts += arrived.hosts.size();
+    done = read_records(arrived);
+  }
   std::size_t woken_hosts = 0;
   if (done) {
     RecordRead woken = state_.begin_waking();

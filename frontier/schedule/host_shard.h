@@ -26,8 +26,8 @@ namespace trawl {
 // the inbox, the admission then finds it in its host's head or among the leases, and does not queue
 // it twice.
 //
-// The store is read without the mutex: head_reads.h and shard_records.cc show why nothing is lost. A
-// thread that leases reads for all; one that finds no due host but those that another reads for
+// The store is read without the mutex: head_reads.h and shard_records.cc show why nothing is lost.
+// A thread that leases reads for all; one that finds no due host but those that another reads for
 // waits for it.
 class HostShard {
  public:
@@ -216,7 +216,8 @@ class HostShard {
   bool try_learn_record(HostId host) TRAWL_REQUIRES(mutex_);
   // Without the mutex; several threads may read at once.
   template <class Read>
-  Result<void> read_store(const std::function<void()>& after_read, Read&& read) TRAWL_REQUIRES(mutex_);
+  Result<void> read_store(const std::function<void()>& after_read, Read&& read)
+      TRAWL_REQUIRES(mutex_);
   Result<void> read_heads(HeadRead& read) TRAWL_REQUIRES(mutex_);
   Result<void> read_records(RecordRead& read) TRAWL_REQUIRES(mutex_);
   struct Settling {

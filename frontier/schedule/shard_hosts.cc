@@ -73,8 +73,8 @@ void ShardState::merge_restored(HostIndex i, const QueueBeginning& queue) {
 }
 
 // Forgets a host without URLs and leases whose delay has passed, unless its record is not stored
-// yet: when the host comes into memory again it must be found there. It also stays until the ends of
-// its last URLs are durable, since its count would be lost with it.
+// yet: when the host comes into memory again it must be found there. It also stays until the ends
+// of its last URLs are durable, since its count would be lost with it.
 void ShardState::forget_if_idle(HostIndex i) {
   Host& host = hosts_[i];
   if (host.queue.has_urls() || host.leased > 0) return reschedule(i);

@@ -195,8 +195,8 @@ class ShardState {
   // Gives back what was taken for leases that ended.
   void return_ended_leases();
 
-  // In shard_records.cc: reads of records, begun and ended under the lock. begin_*() return what the
-  // caller is to read; nothing if there is nothing to read, or others read it.
+  // In shard_records.cc: reads of records, begun and ended under the lock. begin_*() return what
+  // the caller is to read; nothing if there is nothing to read, or others read it.
   //
   // Whether the host is in memory with its record.
   bool is_known(HostId host) const;

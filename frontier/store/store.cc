@@ -395,7 +395,8 @@ class RocksStore final : public Store {
                               std::span<bool> found) const override {
     assert(found.size() == fingerprints.size());
     return get_many(
-        kLedger, fingerprints.size(), [&](std::size_t i) { return fingerprint_key(fingerprints[i]); },
+        kLedger, fingerprints.size(),
+        [&](std::size_t i) { return fingerprint_key(fingerprints[i]); },
         [&](std::size_t i, const rocksdb::PinnableSlice* value) -> Result<void> {
           found[i] = value != nullptr;
           return {};

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,12 +14,23 @@
 
 #include "frontier/schedule/host_shard.h"
 #include "tests/frontier/fake_store.h"
+#include "tests/support/temporary_directory.h"
 
 namespace trawl::test {
 
 inline HostId id_of(const std::string& host) {
   static const KeyedHash hash = KeyedHash::from_seed(1);
   return host_id(hash, host);
+}
+
+inline std::string name_of(std::uint64_t host) {
+  return "host" + std::to_string(host) + ".test";
+}
+
+// A real one, with little memory.
+inline std::unique_ptr<Store> open_store(const TemporaryDirectory& directory) {
+  return Store::open(directory.path() / "store", {.memory = MemoryPlan::of(MemoryPlan::kLeast)})
+      .value();
 }
 
 inline QueuedUrl queued_url(std::uint64_t sequence, std::int32_t priority = 0,

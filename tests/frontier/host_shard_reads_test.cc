@@ -23,15 +23,13 @@ namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
+using test::name_of;
+using test::open_store;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-std::string name_of(std::uint64_t host) {
-  return "host" + std::to_string(host) + ".test";
-}
 
 ShardOptions shard_options(std::uint64_t max_head_bytes, std::uint32_t leases_per_host) {
   ShardOptions options;
@@ -42,11 +40,6 @@ ShardOptions shard_options(std::uint64_t max_head_bytes, std::uint32_t leases_pe
   options.clock = [] { return std::chrono::steady_clock::now(); };
   options.wall_clock = [] { return std::chrono::system_clock::now(); };
   return options;
-}
-
-std::unique_ptr<Store> open_store(const test::TemporaryDirectory& directory) {
-  return Store::open(directory.path() / "store", {.memory = MemoryPlan::of(MemoryPlan::kLeast)})
-      .value();
 }
 
 using Forget = std::function<void(HeadReads::Changes&)>;

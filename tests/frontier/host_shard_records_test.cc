@@ -21,16 +21,14 @@ namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
+using test::name_of;
+using test::open_store;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::uint64_t kLimit = 1'000'000;
+constexpr std::uint64_t kRecordLimit = 1'000'000;
 
-std::string name_of(std::uint64_t host) {
-  return "host" + std::to_string(host) + ".test";
-}
-
-ShardOptions shard_options(std::size_t most_awake) {
+ShardOptions options_of_records(std::size_t most_awake) {
   ShardOptions options;
   options.politeness.delay = milliseconds(0);
   options.politeness.leases_per_host = 2;
@@ -41,15 +39,10 @@ ShardOptions shard_options(std::size_t most_awake) {
   return options;
 }
 
-std::unique_ptr<Store> open_store(const test::TemporaryDirectory& directory) {
-  return Store::open(directory.path() / "store", {.memory = MemoryPlan::of(MemoryPlan::kLeast)})
-      .value();
-}
-
 // A change that shows if it is lost, as the limit does that each completion lowers.
 void count_change(HostRecord& record) {
   record.max_leases = record.max_leases.value_or(1) + 1;
-  if (!record.remaining) record.remaining = kLimit;
+  if (!record.remaining) record.remaining = kRecordLimit;
 }
 
 // What is committed together: an operation of the frontier.
@@ -99,7 +92,7 @@ class RecordsRun {
       if (changes_[host] == 0) continue;
       const auto record = store_->host(test::id_of(name_of(host))).value();
       if (!record || record->max_leases != 1 + changes_[host] ||
-          record->remaining != kLimit - completed_[host])
+          record->remaining != kRecordLimit - completed_[host])
         ++errors_;
     }
     EXPECT_THAT(waiting_, IsEmpty());
@@ -110,7 +103,7 @@ class RecordsRun {
   static constexpr std::uint64_t kHosts = 3;
 
   ShardOptions options(bool forget) {
-    auto options = shard_options(below(2) == 0 ? 1 : 1000);
+    auto options = options_of_records(below(2) == 0 ? 1 : 1000);
     options.forget_uncommitted = forget;
     options.clock = [this] { return now_; };
     options.after_record_read = [this] {
@@ -199,7 +192,7 @@ class RecordsRun {
     const auto info = shard_.info(test::id_of(name_of(host)));
     if (!info || changes_[host] == 0) return;
     if (info->settings.leases != 1 + changes_[host] ||
-        info->settings.limit != kLimit - completed_[host])
+        info->settings.limit != kRecordLimit - completed_[host])
       ++errors_;
   }
 
@@ -219,7 +212,7 @@ class RecordsRun {
   HostShard shard_;
 };
 
-int errors_of_runs(bool forget) {
+int errors_of_record_runs(bool forget) {
   int errors = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const test::TemporaryDirectory directory;
@@ -232,20 +225,20 @@ int errors_of_runs(bool forget) {
 }
 
 TEST(HostShardRecords, NoChangeIsLostThoughHostsComeAndGo) {
-  EXPECT_EQ(errors_of_runs(false), 0);
+  EXPECT_EQ(errors_of_record_runs(false), 0);
 }
 
 TEST(HostShardRecords, ChangesAreLostIfHostsAreForgottenBeforeTheyAreDurable) {
-  EXPECT_GT(errors_of_runs(true), 0);
+  EXPECT_GT(errors_of_record_runs(true), 0);
 }
 
 // Threads that lease, change and look at hosts, and a committer. Reads are slow.
-void race(std::size_t most_awake) {
+void race_for_records(std::size_t most_awake) {
   constexpr std::uint64_t kHosts = 30;
   constexpr std::uint64_t kUrls = 6'000;
   const test::TemporaryDirectory directory;
   const auto store = open_store(directory);
-  auto options = shard_options(most_awake);
+  auto options = options_of_records(most_awake);
   std::atomic<std::uint32_t> reads{0};
   std::atomic<std::int64_t> skipped{0};  // seconds, so that hosts are forgotten early
   options.clock = [&] {
@@ -346,17 +339,17 @@ void race(std::size_t most_awake) {
     const auto record = store->host(id).value();
     ASSERT_TRUE(record);
     EXPECT_EQ(record->max_leases, 2 + changes[id]) << host;
-    EXPECT_EQ(record->remaining, kLimit - completed[id]) << host;
+    EXPECT_EQ(record->remaining, kRecordLimit - completed[id]) << host;
   }
   EXPECT_GT(reads, 200u);
 }
 
 TEST(HostShardRecords, NoChangeIsLostThoughThreadsRace) {
-  race(ShardOptions().most_awake);
+  race_for_records(ShardOptions().most_awake);
 }
 
 TEST(HostShardRecords, TheSameIfMostHostsSleep) {
-  race(5);
+  race_for_records(5);
 }
 
 class HostShardRecordsTest : public test::HostShardFixture {

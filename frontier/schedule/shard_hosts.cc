@@ -21,6 +21,13 @@ constexpr std::chrono::seconds kForgetLater(1);
 // The most open leases of a host whose requests are recorded for an address that becomes known.
 constexpr int kMostMoved = 64;
 
+// Roughly: nodes of two words more, and buckets.
+template <class Map>
+std::uint64_t bytes_of(const Map& map) {
+  return map.size() * (sizeof(typename Map::value_type) + 2 * sizeof(void*)) +
+         map.bucket_count() * sizeof(void*);
+}
+
 std::string_view without_port(std::string_view host) {
   const auto colon = host.rfind(':');
   if (colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos)
@@ -299,7 +306,8 @@ ShardStats ShardState::stats() {
           .repeated = repeated_,
           .memory = hosts_.bytes() + sleeping_.bytes() + groups_.capacity() * sizeof(HostGroups) +
                     leases_.bytes() + schedule_.bytes() + group_queues_.bytes() + heads_.bytes() +
-                    reads_.bytes() + arrived_.size() * sizeof(HostIndex)};
+                    reads_.bytes() + arrived_.size() * sizeof(HostIndex) +
+                    bytes_of(sleeping_addresses_) + bytes_of(uncommitted_)};
 }
 
 }  // namespace trawl

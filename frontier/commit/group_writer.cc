@@ -460,17 +460,18 @@ Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
 
 Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
   batch_.clear();
-  const auto urls = store_.read_queue(
-      drop.host, drop.behind, kDroppedAtOnce,
-      [&](const QueueOrder& order) { return !options_.is_leased(drop.host, order.sequence); });
-  if (!urls) return tl::unexpected(urls.error());
-  for (const QueuedUrl& url : *urls) {
+  QueueRead read{.host = drop.host, .after = drop.behind, .limit = kDroppedAtOnce};
+  if (auto done = store_.read_queues(std::span(&read, 1)); !done) return done;
+  Dropped dropped;
+  for (const QueuedUrl& url : read.urls) {
+    if (options_.is_leased(drop.host, url.order.sequence)) continue;
     batch_.remove_pending(url.host, url.order);
     drop_depth(url.record, batch_);
+    ++dropped.queued;
   }
-  if (!urls->empty()) drop.behind = urls->back().order;
-  auto committed = commit_drop(drop, {.queued = urls->size()});
-  drop.done = committed && urls->size() < kDroppedAtOnce;
+  if (!read.urls.empty()) drop.behind = read.urls.back().order;
+  auto committed = commit_drop(drop, dropped);
+  drop.done = committed && read.ended;
   return committed;
 }
 

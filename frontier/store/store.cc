@@ -252,22 +252,6 @@ class RocksStore final : public Store {
     return checked(it->status(), "read");
   }
 
-  Result<std::vector<QueuedUrl>> read_queue(
-      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
-      const std::function<bool(const QueueOrder&)>& wanted) const override {
-    const BoundedIterator it(*db_, families_[kPending], end_of(host), {});
-    // A 0 byte behind the key makes the least key after it.
-    it->Seek(after ? pending_key(host, *after) + '\0' : std::string(view(number_key(host))));
-    std::vector<QueuedUrl> urls;
-    for (; it->Valid() && urls.size() < limit; it->Next()) {
-      const auto key = decode_pending_key(it.key());
-      if (!key) return damaged("the key of a queued URL cannot be decoded");
-      if (wanted(key->second)) urls.push_back(decode_pending(host, key->second, it.value()));
-    }
-    if (!it->status().ok()) return tl::unexpected(store_error(it->status(), "read"));
-    return urls;
-  }
-
   Result<void> read_queues(std::span<QueueRead> reads) const override {
     if (reads.empty()) return {};
     const auto last = std::ranges::max(reads, {}, &QueueRead::host).host;
@@ -469,6 +453,7 @@ class RocksStore final : public Store {
 
  private:
   Result<void> read_queue(const BoundedIterator& it, QueueRead& read) const {
+    // A 0 byte behind the key makes the least key after it.
     it->Seek(read.after ? pending_key(read.host, *read.after) + '\0'
                         : std::string(view(number_key(read.host))));
     for (std::size_t bytes = 0; it->Valid(); it->Next()) {

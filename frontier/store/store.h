@@ -113,11 +113,6 @@ class Store {
       const std::function<void(std::uint64_t first, std::span<const Fingerprint>)>& visit)
       const = 0;
 
-  // Returns up to `limit` URLs of a host's queue that follow `after` (if absent, from the first)
-  // and for which `wanted` is true.
-  virtual Result<std::vector<QueuedUrl>> read_queue(
-      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
-      const std::function<bool(const QueueOrder&)>& wanted) const = 0;
   // Reads of several queues in one pass, in the state of one moment: about a seek each. Fastest if
   // sorted by host: neighbours share blocks.
   virtual Result<void> read_queues(std::span<QueueRead> reads) const = 0;

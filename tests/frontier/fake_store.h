@@ -67,21 +67,12 @@ class FakeStore final : public Store {
     return {};
   }
 
-  Result<std::vector<QueuedUrl>> read_queue(
-      HostId host, const std::optional<QueueOrder>& after, std::size_t limit,
-      const std::function<bool(const QueueOrder&)>& wanted) const override {
-    if (on_read) {
-      if (auto allowed = on_read(limit); !allowed) return tl::unexpected(allowed.error());
-    }
-    return find_queued(host, after, limit, wanted);
-  }
   Result<void> read_queues(std::span<QueueRead> reads) const override {
     for (QueueRead& read : reads) {
       if (on_read) {
         if (auto allowed = on_read(read.limit); !allowed) return allowed;
       }
-      auto urls = find_queued(read.host, read.after, read.limit + 1,
-                              [](const QueueOrder&) { return true; });
+      auto urls = find_queued(read.host, read.after, read.limit + 1);
       std::size_t bytes = 0;
       read.ended = true;
       for (QueuedUrl& url : urls) {
@@ -205,14 +196,13 @@ class FakeStore final : public Store {
 
  private:
   std::vector<QueuedUrl> find_queued(HostId host, const std::optional<QueueOrder>& after,
-                                     std::size_t limit,
-                                     const std::function<bool(const QueueOrder&)>& wanted) const {
+                                     std::size_t limit) const {
     std::vector<QueuedUrl> urls;
     const auto queue = queues.find(host);
     if (queue == queues.end()) return urls;
     auto it = after ? queue->second.upper_bound(*after) : queue->second.begin();
     for (; it != queue->second.end() && urls.size() < limit; ++it) {
-      if (wanted(it->first)) urls.push_back({host, it->first, it->second});
+      urls.push_back({host, it->first, it->second});
     }
     return urls;
   }

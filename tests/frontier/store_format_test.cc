@@ -196,8 +196,9 @@ TEST_F(StoreFormatTest, AStoreWithoutItsFileCurrentIsDamageAndKeepsTheRest) {
   std::filesystem::rename(directory_ / "kept", current);
   const auto store = open();
   ASSERT_TRUE(store);
-  EXPECT_EQ(
-      (*store)->read_queue(1, std::nullopt, 9, [](const QueueOrder&) { return true; })->size(), 1u);
+  QueueRead read{.host = 1, .limit = 9};
+  ASSERT_TRUE((*store)->read_queues(std::span(&read, 1)));
+  EXPECT_EQ(read.urls.size(), 1u);
 }
 
 TEST_F(StoreFormatTest, FilesThatAreNoStoreAreRefused) {

@@ -26,10 +26,6 @@ QueueOrder at(std::uint64_t sequence, std::int32_t priority = 0) {
   return {.priority = priority, .sequence = sequence};
 }
 
-bool all(const QueueOrder&) {
-  return true;
-}
-
 class StoreTest : public ::testing::Test {
  protected:
   static std::unique_ptr<Store> open(const std::filesystem::path& directory,
@@ -61,9 +57,9 @@ class StoreTest : public ::testing::Test {
   std::vector<std::uint64_t> queue(HostId host, std::optional<QueueOrder> after = std::nullopt,
                                    std::size_t limit = 1000) const {
     std::vector<std::uint64_t> sequences;
-    const auto urls = store_->read_queue(host, after, limit, all);
-    EXPECT_TRUE(urls);
-    for (const QueuedUrl& url : *urls) {
+    QueueRead read{.host = host, .after = after, .limit = limit};
+    EXPECT_TRUE(store_->read_queues(std::span(&read, 1)));
+    for (const QueuedUrl& url : read.urls) {
       EXPECT_EQ(url.host, host);
       EXPECT_EQ(url.record, fmt::format("{}", url.order.sequence));
       sequences.push_back(url.order.sequence);
@@ -150,10 +146,6 @@ TEST_F(StoreTest, QueuesAreReadInOrderInPartsAndWithoutTheUnwanted) {
     EXPECT_EQ(queue(host, at(2)), (Sequences{4, 5, 6, 7, 8}));
     EXPECT_EQ(queue(host, at(3)), (Sequences{4, 5, 6, 7, 8})) << "behind one that is gone";
     EXPECT_EQ(queue(host, at(8)), Sequences{});
-    const auto odd = store_->read_queue(
-        host, std::nullopt, 3, [](const QueueOrder& order) { return order.sequence % 2 == 1; });
-    ASSERT_EQ(odd->size(), 3u);
-    EXPECT_EQ(odd->back().order, at(5)) << "what is not wanted does not count";
   }
   EXPECT_EQ(queue(1).size(), 10u);
   EXPECT_EQ(queue(2), Sequences{});

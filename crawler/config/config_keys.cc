@@ -291,7 +291,17 @@ Rows fetch_network() {
           "name.",
           R"(["Accept-Language: en"])"),
       KEY(fetch.cookies, boolean(),
-          "Keep the cookies that a host sets, in memory, and send them back to it."),
+          "Keep the cookies that a host sets, also for later runs, and send them back to its "
+          "site."),
+      KEY(fetch.cookies_file, path(),
+          "A cookies.txt (Netscape format), for example of a session in a browser: its cookies are "
+          "sent to their sites. Implies cookies = true; a host with cookies = false gets none.",
+          R"("cookies.txt")"),
+      KEY(fetch.secret_headers, header_names(),
+          "Names of headers that are left out of WARC files, in requests and responses. "
+          "Authorization always is, and Cookie and Set-Cookie where the cookies are from "
+          "cookies_file or a header in host.",
+          R"(["X-Api-Key"])"),
       KEY(fetch.referer, boolean(),
           "Send the page on which a link was found as Referer; to another origin, only the origin "
           "of that page."),

@@ -63,6 +63,7 @@ Kind<Strings> sitemap_urls();
 Kind<Strings> patterns();
 Kind<Strings> media_types();
 Kind<Strings> headers();
+Kind<Strings> header_names();
 Kind<Strings> dns_servers();
 Kind<std::vector<std::filesystem::path>> paths();
 Kind<LinkKinds> link_kinds();

@@ -193,6 +193,8 @@ struct CrawlConfig {
     std::string proxy;  // "http://...", "socks5://..."; empty: none
     std::vector<std::string> headers;
     bool cookies = false;
+    std::filesystem::path cookies_file;  // cookies.txt; empty: none. Implies `cookies`
+    std::vector<std::string> secret_headers;
     bool referer = false;
     std::vector<HostRequestsText> hosts;
     bool allow_private_addresses = false;

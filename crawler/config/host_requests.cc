@@ -152,17 +152,24 @@ bool has_cookie(const std::vector<std::string>& headers) {
 }  // namespace
 
 HostRequests::HostRequests(const CrawlConfig::Fetch& fetch) {
-  settings_.push_back(
-      {fetch.headers, fetch.cookies && !has_cookie(fetch.headers), fetch.referer, fetch.proxy});
+  const bool cookies = fetch.cookies || !fetch.cookies_file.empty();
+  std::vector<std::string> secrets;
+  for (const std::string& name : fetch.secret_headers)
+    secrets.push_back(lower(name));
+  settings_.push_back({fetch.headers, cookies, fetch.referer, fetch.proxy, secrets});
   for (const HostRequestsText& text : fetch.hosts) {
     const auto host = HostPlaces::normal(text.host);
     if (!host) continue;
     if (!places_.add(*host, settings_.size())) continue;
     Settings settings;
     settings.headers = headers_of(text, fetch.headers);
-    settings.cookies = text.cookies.value_or(fetch.cookies) && !has_cookie(settings.headers);
+    settings.cookies = text.cookies.value_or(cookies) && !has_cookie(settings.headers);
     settings.referer = text.referer.value_or(fetch.referer);
     settings.proxy = text.proxy.value_or(fetch.proxy);
+    settings.secret_fields = secrets;
+    // A server may answer a session's cookie with the next one.
+    if (has_cookie(settings.headers))
+      settings.secret_fields.insert(settings.secret_fields.end(), {"cookie", "set-cookie"});
     settings_.push_back(std::move(settings));
   }
 }
@@ -235,6 +242,11 @@ Result<void> HostRequests::check_common_header(std::string_view header) {
                     header.substr(0, header.find(':'))));
   }
   return {};
+}
+
+Result<void> HostRequests::check_header_name(std::string_view name) {
+  if (is_token(name)) return {};
+  return invalid("expected the name of a header, such as \"X-Api-Key\"");
 }
 
 Result<void> HostRequests::check_proxy(std::string_view proxy) {

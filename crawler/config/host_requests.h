@@ -24,6 +24,8 @@ class HostRequests {
     bool cookies = false;
     bool referer = false;
     std::string proxy;  // a URL; empty: none
+    // Names of fields, in lower case, that are not to be archived. Authorization never is.
+    std::vector<std::string> secret_fields = {};
     friend bool operator==(const Settings&, const Settings&) = default;
   };
 
@@ -48,6 +50,8 @@ class HostRequests {
   static Result<void> check_common_header(std::string_view header);
   // An empty text means no proxy, and is valid.
   static Result<void> check_proxy(std::string_view proxy);
+  // The name of a header alone.
+  static Result<void> check_header_name(std::string_view name);
   static Result<void> check_dns_server(std::string_view server);
 
  private:

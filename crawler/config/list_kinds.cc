@@ -143,6 +143,11 @@ Kind<Strings> headers() {
       "an array of headers such as [\"Accept-Language: en\"]");
 }
 
+Kind<Strings> header_names() {
+  return checked_strings<HostRequests::check_header_name>(
+      "an array of names of headers such as [\"X-Api-Key\"]");
+}
+
 Kind<Strings> dns_servers() {
   return checked_strings<HostRequests::check_dns_server>(
       "an array of IP addresses, with or without a port");

@@ -13,10 +13,10 @@ namespace trawl {
 FetchMemoryPlan FetchMemoryPlan::of(const CrawlConfig& config) {
   FetchMemoryPlan tables;
   const std::uint64_t threads = config.fetch.threads;
-  if (config.fetch.cookies || std::ranges::any_of(config.fetch.hosts, [](const auto& host) {
-        return host.cookies.value_or(false);
-      })) {
-    tables.most += threads * CookieJars::kMaxBytes;
+  if (config.fetch.cookies || !config.fetch.cookies_file.empty() ||
+      std::ranges::any_of(config.fetch.hosts,
+                          [](const auto& host) { return host.cookies.value_or(false); })) {
+    tables.most += threads * CookieJars::kMaxBytes + SiteCookies::kMaxBytes;
   }
   if (LimitByHost::pages(config).any())
     tables.most += threads * HostPageQuota::kMaxHosts * HostPageQuota::kBytesOfAHost;

@@ -1,11 +1,41 @@
 #include "crawler/http/cookie_jars.h"
 
-#include <cstring>
+#include <vector>
 
 namespace trawl {
 
-CookieJar::CookieJar(std::shared_ptr<TableCharge> total, bool tls)
-    : tls_(tls), total_(std::move(total)) {
+namespace {
+
+// What libcurl has, a line each.
+std::vector<std::string> cookies_of(CURL* easy) {
+  curl_slist* cookies = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_COOKIELIST, &cookies);
+  std::vector<std::string> lines;
+  for (const curl_slist* cookie = cookies; cookie != nullptr; cookie = cookie->next)
+    lines.emplace_back(cookie->data);
+  curl_slist_free_all(cookies);
+  return lines;
+}
+
+// Returns their bytes.
+std::size_t replace_cookies(CURL* easy, const std::vector<std::string>& lines) {
+  curl_easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");
+  std::size_t bytes = 0;
+  for (const std::string& line : lines) {
+    curl_easy_setopt(easy, CURLOPT_COOKIELIST, line.c_str());
+    bytes += line.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+CookieJar::CookieJar(std::shared_ptr<TableCharge> total, bool tls, std::string name,
+                     std::shared_ptr<SiteCookies> site_cookies)
+    : tls_(tls),
+      total_(std::move(total)),
+      name_(std::move(name)),
+      site_cookies_(std::move(site_cookies)) {
   total_->take(overhead());
 }
 
@@ -30,17 +60,35 @@ CURLSH* CookieJar::share() {
   return share_.get();
 }
 
+void CookieJar::update(CURL* easy) {
+  if (site_cookies_ == nullptr) return;
+  if (changed_) give_to_site(easy);  // by a response that has not ended
+  const auto cookies = site_cookies_->find(name_, version_);
+  if (cookies == nullptr) return;
+  version_ = cookies->version;
+  imported_ = cookies->imported;
+  set_bytes(replace_cookies(easy, cookies->lines));
+}
+
+void CookieJar::keep(CURL* easy) {
+  keep_small(easy);
+  if (changed_) give_to_site(easy);
+}
+
+void CookieJar::give_to_site(CURL* easy) {
+  changed_ = false;
+  if (site_cookies_ != nullptr) version_ = site_cookies_->put(name_, version_, cookies_of(easy));
+}
+
 void CookieJar::keep_small(CURL* easy) {
   if (bytes_ <= CookieJars::kMaxJarBytes) return;
   std::size_t left = 0;
-  curl_slist* cookies = nullptr;
-  curl_easy_getinfo(easy, CURLINFO_COOKIELIST, &cookies);
-  for (const curl_slist* cookie = cookies; cookie != nullptr; cookie = cookie->next)
-    left += std::strlen(cookie->data);
-  curl_slist_free_all(cookies);
+  for (const std::string& cookie : cookies_of(easy))
+    left += cookie.size();
   if (left > CookieJars::kMaxJarBytes / 2) {
-    curl_easy_setopt(easy, CURLOPT_COOKIELIST, "ALL");
-    left = 0;
+    left = replace_cookies(easy, site_cookies_ != nullptr ? site_cookies_->imported(name_)
+                                                          : std::vector<std::string>());
+    changed_ = true;
   }
   set_bytes(left);
 }
@@ -58,7 +106,8 @@ std::shared_ptr<CookieJar> CookieJars::find(const std::string& name) {
   }
   const bool tls = jars_with_tls_ < kMaxJarsWithTls;
   if (tls) ++jars_with_tls_;
-  by_use_.push_front({.name = name, .jar = std::make_shared<CookieJar>(total_, tls)});
+  by_use_.push_front(
+      {.name = name, .jar = std::make_shared<CookieJar>(total_, tls, name, site_cookies_)});
   jars_.emplace(name, by_use_.begin());
   return by_use_.front().jar;
 }

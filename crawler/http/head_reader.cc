@@ -317,4 +317,23 @@ std::string http1_request_head(std::string_view head) {
   return lines;
 }
 
+std::string without_fields(std::string head, std::span<const std::string> names) {
+  if (names.empty()) return head;
+  std::string kept;
+  bool first = true, left_out = false;
+  for (std::string_view rest = head; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end);
+    const bool continues = line.starts_with(' ') || line.starts_with('\t');
+    if (!continues || first) {
+      const std::string name = to_lower(trim(line.substr(0, line.find(':'))));
+      left_out = !first && std::ranges::find(names, name) != names.end();
+    }
+    if (!left_out) kept += line;
+    first = false;
+  }
+  return kept;
+}
+
 }  // namespace trawl

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,5 +54,8 @@ class HeadReader {
 // A head as libcurl sent it, in the form of HTTP/1.1, without the empty line and without
 // credentials for a proxy.
 std::string http1_request_head(std::string_view head);
+
+// A head without the fields whose names, in lower case, are `names`, and lines that continue them.
+std::string without_fields(std::string head, std::span<const std::string> names);
 
 }  // namespace trawl

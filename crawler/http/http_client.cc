@@ -65,7 +65,7 @@ class EpollHttpClient final : public HttpClient {
                  .client = this},
         tick_(tick_of(options)),
         wakeup_(std::move(wakeup)),
-        jars_(CookieJars::kMaxJars, CookieJars::kMaxBytes, options.budget) {
+        jars_(CookieJars::kMaxJars, CookieJars::kMaxBytes, options.budget, options.cookies) {
     init_curl_once();
     multi_.reset(curl_multi_init());
     CURLM* multi = multi_.get();

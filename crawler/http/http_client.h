@@ -24,6 +24,7 @@
 namespace trawl {
 
 struct HttpResponse;
+class SiteCookies;
 
 struct HttpOptions {
   std::string user_agent{};
@@ -46,6 +47,9 @@ struct HttpOptions {
   std::filesystem::path ca_file{};             // PEM; empty: the system's
   ResolverOptions resolver{};                  // includes the IP version
   std::shared_ptr<BodyMemoryBudget> budget{};  // shared with other clients; null: no limit
+  // Of the jars, whose names are those of sites; shared with other clients. Null: each jar has its
+  // own cookies.
+  std::shared_ptr<SiteCookies> cookies{};
   // Bytes of heads and bodies; shared with other clients. Transfers pause for it, and no timer runs
   // meanwhile. Null: unlimited.
   std::shared_ptr<RateLimiter> rate{};
@@ -58,6 +62,9 @@ struct HttpRequest {
   std::uint64_t max_download = std::numeric_limits<std::uint64_t>::max();
   bool truncate_body = false;          // end the transfer at a limit instead of failing
   std::vector<std::string> headers{};  // "Name: value"
+  // Names of fields, in lower case, that are left out of HttpResponse::request_head and
+  // response_head. So are Cookie and Set-Cookie if the jar has cookies of the user's file.
+  std::vector<std::string> secret_fields{};
   std::string proxy{};       // "http://", "https://", "socks4://", "socks4a://", "socks5://" or
                              // "socks5h://", perhaps with user:password@; empty: none
   std::string cookie_jar{};  // the name of the cookie jar; empty: no cookies

@@ -96,6 +96,7 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   accept_ = request.accept;
   gate_ = request.gate;
   jar_ = std::move(jar);
+  secret_fields_ = request.secret_fields;
   begun_ = connecting_ = now;
   head_.begin(context_.options, response_);
   body_.begin(request, context_.options, response_);
@@ -131,6 +132,8 @@ bool Transfer::has_room_for(std::size_t more) const {
 void Transfer::share_what_is_kept() {
   if (jar_ != nullptr) {
     handle_.set_share(jar_->share(), true);
+    jar_->update(easy());
+    if (jar_->has_imported()) secret_fields_.insert(secret_fields_.end(), {"cookie", "set-cookie"});
   } else if (endpoint_.tls || (proxy_ && proxy_->tls)) {
     handle_.set_share(tls_sessions_.share_for(endpoint_.host), false);
   } else {
@@ -363,7 +366,7 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
     if (response_.address.empty()) response_.address = tried_;
   }
   if (jar_ != nullptr) {
-    jar_->keep_small(easy());
+    jar_->keep(easy());
     handle_.set_share(nullptr, false);
     jar_.reset();
   }
@@ -399,7 +402,11 @@ void Transfer::conclude(CURLcode code) {
     verdict_ = {FetchError::kProxy,
                 "the proxy requires a user name and a password: add them to fetch.proxy"};
   if (verdict_.failure == FetchError::kMemory) body_.fail(*verdict_.failure, verdict_.reason);
-  if (context_.options.capture) response_.request_head = http1_request_head(response_.request_head);
+  if (context_.options.capture) {
+    response_.request_head =
+        without_fields(http1_request_head(response_.request_head), secret_fields_);
+    response_.response_head = without_fields(std::move(response_.response_head), secret_fields_);
+  }
   if (response_.truncated) response_.cut = BodyTruncation::kLength;
   if (head_.complete() && verdict_.failure)
     response_.cut = truncation_by(*verdict_.failure, body_.ended_early());

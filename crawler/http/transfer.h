@@ -165,6 +165,7 @@ class Transfer {
   HttpClient::Done done_;
   std::function<bool(const HttpResponse&)> accept_;
   std::shared_ptr<CookieJar> jar_;
+  std::vector<std::string> secret_fields_;
   std::shared_ptr<StartGate> gate_;
   bool gate_waits_ = false;  // the gate's sent() must be called
   std::optional<Time> waiting_since_;

@@ -27,12 +27,14 @@
 #include "base/one_thread.h"
 #include "base/process_memory.h"
 #include "crawler/config/config_values.h"
+#include "crawler/config/cookies_file.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/fetch_memory_plan.h"
 #include "crawler/decide/host_pace.h"
 #include "crawler/decide/page_quota.h"
 #include "crawler/decide/recrawl_plan.h"
+#include "crawler/http/site_cookies.h"
 #include "crawler/log/room_log.h"
 #include "crawler/output/output.h"
 #include "crawler/run/crawl_steering.h"
@@ -163,6 +165,7 @@ class CrawlImpl final : public Crawl {
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
+    if (auto read = open_cookies(); !read) return read;
     if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
       return begun;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
@@ -298,6 +301,7 @@ class CrawlImpl final : public Crawl {
     if (auto written = output_->flush(); !written) context_->stop_with(written.error());
     auto closed = frontier_->close();
     if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
+    if (auto saved = cookies_->save(config_.crawl.state_dir); closed && !saved) closed = saved;
     // After the last completion.
     if (auto written = output_->close(); closed && !written) closed = written;
     if (auto ended = crashes_->close(); closed && !ended) closed = ended;
@@ -683,6 +687,8 @@ class CrawlImpl final : public Crawl {
     warn_of_full_set_aside();
     if (const auto saved = totals_->write(totals_now()); !saved)
       spdlog::warn("{}", saved.error().message);
+    if (const auto saved = cookies_->save(config_.crawl.state_dir); !saved)
+      spdlog::warn("{}", saved.error().message);
   }
 
   void sample_history() {
@@ -706,10 +712,33 @@ class CrawlImpl final : public Crawl {
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
       HttpOptions options = http_options(config_, kept, bodies_, receive_rate_);
       options.capture = output_->sinks().inputs().exchanges;
+      options.cookies = cookies_;
       auto fetcher = Fetcher::create(*context_, i, std::move(options));
       if (!fetcher) return tl::unexpected(fetcher.error());
       fetchers_.push_back(std::move(*fetcher));
     }
+    return {};
+  }
+
+  // The cookies of earlier runs, unless the user's file is newer than they are.
+  Result<void> open_cookies() {
+    const auto& file = config_.fetch.cookies_file;
+    const auto& state = config_.crawl.state_dir;
+    std::error_code error;
+    const auto stored = std::filesystem::last_write_time(SiteCookies::path(state), error);
+    if (!error) cookies_->load(state);
+    if (file.empty()) return {};
+    const auto read = read_cookies_file(file);
+    if (!read) {
+      const ConfigError& wrong = read.error().listed.front();
+      return tl::unexpected(Error{ErrorCode::kInvalidArgument, wrong.to_string()});
+    }
+    cookies_->import(*read);
+    const bool newer = error || std::filesystem::last_write_time(file, error) > stored;
+    if (!newer) cookies_->load(state);
+    room_log(LogRoom::kHttp)
+        .info("{}: {} cookies of {} sites{}", file.string(), read->cookies, read->sites.size(),
+              read->expired > 0 ? fmt::format("; {} have expired", read->expired) : "");
     return {};
   }
 
@@ -839,6 +868,7 @@ class CrawlImpl final : public Crawl {
   std::optional<CrawlHistory> history_;
   StoredTally stored_before_;  // of earlier runs: what `tally_` and `history_` do not have
   const std::shared_ptr<BodyMemoryBudget> bodies_;
+  const std::shared_ptr<SiteCookies> cookies_ = std::make_shared<SiteCookies>(bodies_);
   const std::shared_ptr<RateLimiter> receive_rate_;  // fetch.limit_rate
   RateLimiter request_rate_;                         // politeness.max_rate
   FreeSpaceGuard free_space_;

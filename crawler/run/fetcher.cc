@@ -22,6 +22,7 @@
 
 #include "trawl/url.h"
 
+#include "crawler/config/cookies_file.h"
 #include "crawler/config/decoder_memory.h"
 #include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
@@ -266,13 +267,14 @@ void Fetcher::begin(OpenLease open) {
   fetch(std::move(open), *url);
 }
 
-HttpRequest Fetcher::request_for(const Url& url, const std::string& host) const {
+HttpRequest Fetcher::request_for(const Url& url) const {
   const HostRequests::Settings& settings = context_.rules.requests.for_url(url);
   HttpRequest request;
   request.url = url.href_without_fragment();
   request.headers = settings.headers;
   request.proxy = settings.proxy;
-  if (settings.cookies) request.cookie_jar = host;
+  request.secret_fields = settings.secret_fields;
+  if (settings.cookies) request.cookie_jar = cookie_site(url.hostname());
   return request;
 }
 
@@ -285,7 +287,7 @@ std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::s
 
 void Fetcher::fetch(OpenLease open, const Url& url) {
   const Lease& lease = open.lease;
-  HttpRequest request = request_for(url, lease.host);
+  HttpRequest request = request_for(url);
   if (is_put_off(open, request.url)) return;
   request.max_body = context_.config.fetch.max_body;
   request.max_download = context_.config.fetch.max_download;

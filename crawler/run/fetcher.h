@@ -45,7 +45,7 @@ class Fetcher {
   std::chrono::milliseconds idle_time() const;
   void begin(OpenLease open);
   void fetch(OpenLease open, const Url& url);
-  HttpRequest request_for(const Url& url, const std::string& host) const;
+  HttpRequest request_for(const Url& url) const;
   // The gate that waits for the turn of a request to `host` on behalf of a lease; null if none is
   // needed.
   std::shared_ptr<StartGate> gate_for(const OpenLease& open, const std::string& host) const;

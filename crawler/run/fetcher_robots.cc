@@ -28,7 +28,7 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   auto [waiting, is_first] = waiting_for_robots_.try_emplace(origin);
   waiting->second.push_back(std::move(first));
   if (!is_first) return;
-  HttpRequest request = asked ? request_for(*asked, asked_host) : HttpRequest{};
+  HttpRequest request = asked ? request_for(*asked) : HttpRequest{};
   request.gate = std::move(gate);
   request.url = std::move(ask_for);
   request.max_body = kMaxRobotsBytes;

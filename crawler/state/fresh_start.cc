@@ -27,6 +27,7 @@
 #include "crawler/decide/parked_patterns.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/decide/seed_redirects.h"
+#include "crawler/http/site_cookies.h"
 #include "crawler/output/claim_log.h"
 #include "crawler/output/content_index.h"
 #include "crawler/output/output.h"
@@ -76,7 +77,7 @@ std::vector<fs::path> crawl_files(const fs::path& state) {
   files.insert(files.end(),
                {RecrawlPlan::marker_path(state), CrawlTotals::path(state), StoredTally::path(state),
                 HostPageQuota::path(state), HostPace::path(state), ParkedPatterns::path(state),
-                SeedRedirects::path(state), last_run_path(state)});
+                SeedRedirects::path(state), SiteCookies::path(state), last_run_path(state)});
   return files;
 }
 

@@ -120,6 +120,7 @@ ca_file = "/etc/ca.pem"
 proxy = "http://user:pw@proxy.example:3128"
 headers = ["Accept-Language: en"]
 cookies = true
+secret_headers = ["X-Key"]
 referer = true
 
 [[fetch.host]]
@@ -308,6 +309,8 @@ void set_fetch(CrawlConfig& config) {
                   .proxy = "http://user:pw@proxy.example:3128",
                   .headers = {"Accept-Language: en"},
                   .cookies = true,
+                  .cookies_file = {},
+                  .secret_headers = {"X-Key"},
                   .referer = true,
                   .hosts = {{.host = ".example.com",
                              .headers = {"X-Key: \"secret\""},

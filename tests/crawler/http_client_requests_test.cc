@@ -10,6 +10,7 @@
 
 #include "compressed.h"
 #include "crawler/http/cookie_jars.h"
+#include "crawler/http/site_cookies.h"
 #include "http_client_fixture.h"
 #include "raw_server.h"
 
@@ -108,6 +109,58 @@ TEST(HttpClientRequests, AJarDoesNotGrowWithoutEnd) {
   const std::string last = server.requests().back();
   EXPECT_THAT(last, HasSubstr("Cookie: c"));
   EXPECT_LE(last.size(), CookieJars::kMaxJarBytes);
+}
+
+TEST(HttpClientRequests, ClientsShareTheCookiesOfASite) {
+  int next = 0;
+  const RawServer server([&](Connection& client, const std::string& target) {
+    const std::string set =
+        target == "/set" ? "Set-Cookie: n=" + std::to_string(++next) + "\r\n" : "";
+    return client.reply(std::string(kOk) + set, "x");
+  });
+  HttpOptions options = quick();
+  options.cookies = std::make_shared<SiteCookies>();
+  const auto one = client_of(options), other = client_of(options);
+  const auto visit = [&](HttpClient& client, const std::string& path) {
+    get(client, {.url = server.url(path), .max_body = 10, .cookie_jar = "127.0.0.1"});
+    return server.requests().back();
+  };
+  EXPECT_THAT(visit(*one, "/set"), Not(HasSubstr("Cookie")));
+  EXPECT_THAT(visit(*other, "/"), HasSubstr("\r\nCookie: n=1\r\n"));
+  EXPECT_THAT(visit(*other, "/set"), HasSubstr("\r\nCookie: n=1\r\n"));
+  EXPECT_THAT(visit(*one, "/"), HasSubstr("\r\nCookie: n=2\r\n"));
+  EXPECT_EQ(options.cookies->find("127.0.0.1", 0)->lines.size(), 1u);
+}
+
+TEST(HttpClientRequests, SecretFieldsAreNotCaptured) {
+  const RawServer server([&](Connection& client, const std::string&) {
+    return client.reply(
+        std::string(kOk) +
+            "Set-Cookie: n=s3cret\r\nX-Api-Key: s3cret\r\n  s3cret\r\nX-Other: y\r\n",
+        "x");
+  });
+  HttpOptions options = quick();
+  options.capture = true;
+  options.cookies = std::make_shared<SiteCookies>();
+  const auto client = client_of(options);
+  const auto heads = [&] {
+    const auto response = get(*client, {.url = server.url("/"),
+                                        .max_body = 10,
+                                        .headers = {"X-API-Key: s3cret", "X-Mine: z"},
+                                        .secret_fields = {"x-api-key"},
+                                        .cookie_jar = "127.0.0.1"});
+    EXPECT_THAT(server.requests().back(), HasSubstr("X-API-Key: s3cret"));
+    return response.request_head + response.response_head;
+  };
+  EXPECT_THAT(heads(), AllOf(HasSubstr("Set-Cookie: n=s3cret\r\n"), HasSubstr("X-Other: y"),
+                             HasSubstr("X-Mine: z"), Not(HasSubstr("pi-Key"))));
+  CookiesFile file;
+  file.sites.push_back({"127.0.0.1", {"127.0.0.1\tFALSE\t/\tFALSE\t0\tm\ts3cret"}});
+  options.cookies->import(file);
+  EXPECT_THAT(heads(),
+              AllOf(HasSubstr("X-Other: y"), HasSubstr("X-Mine: z"), HasSubstr("GET / HTTP"),
+                    HasSubstr("HTTP/1.1 200"), Not(HasSubstr("s3cret"))));
+  EXPECT_THAT(server.requests().back(), AllOf(HasSubstr("n=s3cret"), HasSubstr("m=s3cret")));
 }
 
 TEST(CookieJars, TheyStayWithinTheirBytes) {

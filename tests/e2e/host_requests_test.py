@@ -71,13 +71,13 @@ def headers_and_authorization(test, directory, options):
 
 
 def cookies(test, directory, options):
-    """Off by default; then each host has its own jar, whatever domain a server names."""
+    """Off by default; then each site has its own jar, and a host what was set for it."""
     def respond(request):
         if request.path == "/robots.txt":
             return answer("", "404 Not Found")
         host = host_of(request)
         cookies = [f"own={host}; Path=/", "gone=1; Path=/; Max-Age=0"]
-        if host == "b.test":  # for www.b.test too, if that shared its jar
+        if host == "b.test":  # for www.b.test too
             cookies.append("wide=1; Path=/; Domain=b.test")
         return answer(links(["/", "/1", "/2"]), "200 OK",
                       *[f"Set-Cookie: {cookie}" for cookie in cookies])
@@ -98,6 +98,9 @@ def cookies(test, directory, options):
             expected = set()
             if host in with_jar and host in answered:
                 expected = {f"own={host}"} | ({"wide=1"} if host == "b.test" else set())
+            # Whether b.test has answered yet is a matter of time.
+            if host == "www.b.test" and host in with_jar and {"b.test"} <= with_jar & answered:
+                got.discard("wide=1")
             test.check(got == expected, f"{name}: {host}{request.path}: {got}, not {expected}")
             answered.add(host)
         test.check(len(server.pages) == 3 * len(HOSTS), f"{name}: not all pages", server.paths())

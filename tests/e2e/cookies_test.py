@@ -1,0 +1,147 @@
+"""fetch.cookies_file and fetch.secret_headers: a session of a browser is used where it belongs, by
+all threads and in later runs, and nothing that is secret is in what a crawl writes."""
+
+import os
+import stat
+import time
+
+import trawl_testing as t
+from dns_server import DnsServer
+from scripted_server import ScriptedServer, answer, links
+from warc_reader import read_warcs
+
+PAGES = 30
+
+
+class Shop:
+    """Pages for those who are logged in; the session changes with each visit of /renew."""
+
+    def __init__(self):
+        self.session = "s3cret-0"
+        self.seen = {}
+        self.refused = []
+
+    def __call__(self, request):
+        if request.path == "/robots.txt":
+            return answer("User-agent: *\nDisallow:\n", content_type="text/plain")
+        host = request.host.rsplit(":", 1)[0]
+        cookie = request.headers.get("cookie", "")
+        self.seen.setdefault(host, []).append(cookie)
+        if host == "other.test":
+            return answer("x", "200 OK", "Set-Cookie: visit=plain")
+        if f"sid={self.session}" not in cookie:
+            self.refused.append((request.path, cookie))
+            return answer("log in", "403 Forbidden")
+        headers = []
+        if request.path == "/renew":
+            self.session = "s3cret-1"
+            headers.append(f"Set-Cookie: sid={self.session}; Domain=shop.test; Path=/")
+        return answer("<title>x</title>" + links([f"/{i}" for i in range(PAGES)]), "200 OK", *headers,
+                      "X-Api-Key: s3cret-key", "X-Plain: kept")
+
+
+def all_bytes(directory):
+    """Of all files but the cookies' own, and the config, which has a secret."""
+    for path in directory.rglob("*"):
+        if path.is_file() and path.name not in ("cookies.txt", "crawl.toml", "last-run.toml"):
+            yield path, path.read_bytes()
+
+
+def session(test, directory, options):
+    shop = Shop()
+    with DnsServer({name: ["127.0.0.1"] for name in ("www.shop.test", "img.shop.test", "other.test")}) as dns, \
+            ScriptedServer(shop) as server:
+        cookies = directory / "cookies.txt"
+        cookies.write_text("# Netscape HTTP Cookie File\n"
+                           ".shop.test\tTRUE\t/\tFALSE\t2000000000\tsid\ts3cret-0\n"
+                           "www.shop.test\tFALSE\t/\tFALSE\t0\town\ts3cret-own\n"
+                           "shop.test\tTRUE\t/\tFALSE\t1000000000\tgone\tx\n")
+        state = directory / "shop"
+        tables = t.fast_crawl(
+            [server.url("/0", "www.shop.test"), server.url("/", "img.shop.test"),
+             server.url("/", "other.test")], state,
+            fetch={"dns_servers": [dns.address], "cookies_file": "cookies.txt", "threads": 4,
+                   "secret_headers": ["X-API-key"],
+                   "host": [{"host": "www.shop.test", "headers": ["X-Api-Key: s3cret-key"]}]},
+            scope={"type": "host", "max_pages": 12}, log={"level": "trace"}, output={"warc": True})
+        config = t.write_config(directory / "shop.toml", tables)
+        finished = t.run(options, directory, "crawl", config)
+        t.expect_exit(test, finished, t.EXIT_DONE, "the crawl")
+        test.check("cookies.txt: 2 cookies of 1 sites; 1 have expired" in finished.text, "what was read",
+                   finished.tail())
+        test.check(not shop.refused, "not logged in", shop.refused)
+        test.check(all("own=s3cret-own" in each for each in shop.seen["www.shop.test"]), "own",
+                   shop.seen)
+        test.check(not any("own=" in each for each in shop.seen["img.shop.test"]), "own of another host",
+                   shop.seen)
+        test.check(shop.seen["other.test"] == [""], "cookies of another site", shop.seen)
+        # The session changes; a later run has what the server set last, also for its other hosts.
+        t.run(options, directory, "resume", config, "--set", "scope.max_pages=14",
+              "--set", f'crawl.seeds=["{server.url("/renew", "www.shop.test")}"]')
+        test.check(shop.session == "s3cret-1", "/renew was not fetched", shop.seen)
+        stored = state / "cookies.txt"
+        test.check(stat.S_IMODE(stored.stat().st_mode) == 0o600, "others can read the cookies")
+        test.check("s3cret-1" in stored.read_text() and "visit\tplain" in stored.read_text(), "stored",
+                   stored.read_text())
+        tables["scope"]["max_pages"] = 40
+        t.write_config(config, tables)
+        finished = t.run(options, directory, "resume", config)
+        t.expect_exit(test, finished, t.EXIT_DONE, "resumed")
+        test.check(not shop.refused, "not logged in after resume", shop.refused)
+        # A newer file is a newer session.
+        shop.session = "s3cret-2"
+        cookies.write_text(cookies.read_text().replace("s3cret-0", "s3cret-2"))
+        later = time.time() + 10
+        os.utime(cookies, (later, later))
+        t.run(options, directory, "resume", config, "--set",
+              f'crawl.seeds=["{server.url("/again", "img.shop.test")}"]', "--set", "scope.max_pages=60")
+        test.check(not shop.refused, "not logged in by the newer file", shop.refused)
+        test.check(len(shop.seen["img.shop.test"]) > 1, "/again was not fetched")
+        for path, data in all_bytes(state):
+            test.check(b"s3cret" not in data, f"a secret in {path.name}")
+        test.check("s3cret" not in finished.text, "a secret in the log", finished.tail())
+        records = read_warcs(test, state / "output")
+        heads = {(record.url, record.type): record.body for record in records}
+        site = [body for (url, kind), body in heads.items()
+                if "shop.test" in url and "robots" not in url and kind in ("request", "response")]
+        test.check(site and not any(b"ookie:" in body or b"s3cret" in body or b"pi-Key" in body
+                                    for body in site), "secrets in records", site[:2])
+        test.check(any(b"X-Plain: kept" in body for body in site), "other fields are kept", site[:2])
+        other = heads[(server.url("/", "other.test"), "response")]
+        test.check(b"Set-Cookie: visit=plain" in other, "a cookie that is not secret", other)
+        # Started over, nothing is left of it.
+        t.run(options, directory, "crawl", config, "--fresh", "--set", "fetch.cookies=false",
+              "--set", 'fetch.cookies_file=""', "--set", "scope.max_pages=1")
+        test.check(not stored.exists(), "--fresh keeps cookies")
+
+
+def wrong_files(test, directory, options):
+    config = t.write_config(directory / "wrong.toml", t.fast_crawl(
+        ["http://127.0.0.1:1/"], directory / "wrong", fetch={"cookies_file": "bad.txt"}))
+    bad = directory / "bad.txt"
+    good = "a.example\tFALSE\t/\tFALSE\t0\tn\tv\n"
+    for contents, patterns in (
+            (None, ["bad.txt: fetch.cookies_file: ", "No such file"]),
+            (good + "a.example\tFALSE\t/\tFALSE\t0\tn\ts3cret\0\n", ["bad.txt:2:35: ", "NUL byte"]),
+            ("a.example s3cret\n" * 1_000_000, ["16 MiB"]),
+            ("a.example s3cret\n" * 100_000, ["bad.txt:1:1: ", "bad.txt:100:1: ", "and 99900 more errors"]),
+            (good + '[{"name":"s3cret"}]\n', ["bad.txt:2:1: ", "has 1 of the 7 fields"])):
+        if contents is not None:
+            bad.write_text(contents)
+        for command in ("check-config", "crawl"):
+            finished = t.run(options, directory, command, config)
+            t.expect_exit(test, finished, t.EXIT_BAD_CONFIG, f"{command} {patterns}")
+            test.check(all(pattern in finished.text for pattern in patterns),
+                       f"{command}: {patterns} not said", finished.tail())
+            test.check("s3cret" not in finished.text, f"{command}: quoted", finished.tail())
+            test.check(len(finished.text) < 100_000, f"{command}: {len(finished.text)} bytes are said")
+        test.check(not (directory / "wrong").exists(), "something was begun")
+
+
+def cookies(test, directory, options):
+    wrong_files(test, directory, options)
+    session(test, directory, options)
+
+
+if __name__ == "__main__":
+    t.main(cookies, t.parser(__doc__).parse_args())

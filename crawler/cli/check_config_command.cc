@@ -16,6 +16,7 @@
 #include "crawler/config/config_reference.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/config_warnings.h"
+#include "crawler/config/cookies_file.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/config/user_agent.h"
 #include "crawler/decide/blocklist.h"
@@ -26,6 +27,19 @@
 namespace trawl::cli {
 
 namespace {
+
+// What is wrong with fetch.cookies_file, a line each.
+std::vector<std::string> check_cookies(const std::filesystem::path& file) {
+  if (file.empty()) return {};
+  const auto cookies = read_cookies_file(file);
+  if (cookies) return {};
+  std::vector<std::string> errors;
+  for (const ConfigError& error : cookies.error().listed)
+    errors.push_back(error.to_string());
+  if (cookies.error().unlisted > 0)
+    errors.push_back(fmt::format("and {} more errors", cookies.error().unlisted));
+  return errors;
+}
 
 // Checks what a crawl checks when it starts: blocklists, patterns and rules for keys.
 std::vector<std::string> check_rules(const CrawlConfig& config) {
@@ -71,7 +85,10 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
   const auto errors = check_rules(*config);
   for (const std::string& error : errors)
     say(stderr, "{}: {}\n", file, error);
-  if (!errors.empty()) return kBadConfig;
+  const auto wrong_cookies = check_cookies(config->fetch.cookies_file);
+  for (const std::string& error : wrong_cookies)
+    say(stderr, "{}\n", error);
+  if (!errors.empty() || !wrong_cookies.empty()) return kBadConfig;
   for (const std::string& warning : config_warnings(*config))
     say(stderr, "trawl: warning: {}\n", warning);
   if (const std::string warning = user_agent_warning(config->crawl.user_agent); !warning.empty())

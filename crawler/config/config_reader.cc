@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "crawler/config/config_values.h"
-#include "crawler/config/cookies_file.h"
 #include "crawler/config/nearest_name.h"
 #include "crawler/config/related_keys.h"
 #include "crawler/config/seed_file.h"
@@ -157,7 +156,6 @@ ConfigResult<CrawlConfig> ConfigReader::finish() {
     require_state_dir();
     add_seeds_with_settings();
     if (!config_.crawl.seed_file.empty()) read_seed_file();
-    check_cookies_file();
     require_seeds();
     check_seed_lengths();
     resolve_related_keys();
@@ -200,17 +198,6 @@ void ConfigReader::add_seeds_with_settings() {
   for (const SeedText& seed : config_.crawl.seed_settings) {
     if (!known.contains(seed.url)) seeds.push_back(seed.url);
   }
-}
-
-// A crawl reads it when it begins.
-void ConfigReader::check_cookies_file() {
-  if (config_.fetch.cookies_file.empty() || failed("fetch.cookies_file")) return;
-  auto cookies = read_cookies_file(config_.fetch.cookies_file);
-  if (cookies) return;
-  failed_.insert("fetch.cookies_file");
-  for (ConfigError& error : cookies.error().listed)
-    report(std::move(error));
-  unlisted_errors_ += cookies.error().unlisted;
 }
 
 void ConfigReader::require_seeds() {

@@ -38,7 +38,6 @@ class ConfigReader {
   void require_state_dir();
   void read_seed_file();
   void add_seeds_with_settings();
-  void check_cookies_file();
   void require_seeds();
   void check_seed_lengths();
   void resolve_related_keys();

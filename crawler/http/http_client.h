@@ -112,6 +112,7 @@ struct HttpResponse {
   BodyCharge charge;  // the memory of the bodies
   // When the request was sent, or when the transfer ended if it was not sent.
   std::chrono::steady_clock::time_point sent{};
+  std::chrono::system_clock::time_point sent_at{};  // the same on the other clock
   std::chrono::milliseconds elapsed{0};
   // From sending the request to the first byte of the response; absent without a response.
   std::optional<std::chrono::milliseconds> response_time;

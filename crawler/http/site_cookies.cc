@@ -1,15 +1,20 @@
 #include "crawler/http/site_cookies.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/file_io.h"
+#include "base/text_file.h"
 
 namespace trawl {
 
 namespace {
 
 constexpr std::size_t kBytesOfASite = 256;
+constexpr std::size_t kMostStored = 64u << 20;
 constexpr std::string_view kHead =
     "# Netscape HTTP Cookie File\n"
     "# Written by trawl: cookies of this crawl. They may be secrets.\n";
@@ -19,6 +24,21 @@ std::size_t size_of(const std::vector<std::string>& lines) {
   for (const std::string& line : lines)
     bytes += sizeof(std::string) + line.size();
   return bytes;
+}
+
+// A comment for other programs: the cookies of this site are the user's.
+constexpr std::string_view kImported = "# imported: ";
+
+// The sites that are named so.
+std::set<std::string, std::less<>> imported_sites(std::string_view text) {
+  std::set<std::string, std::less<>> sites;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with(kImported)) sites.emplace(line.substr(kImported.size()));
+  }
+  return sites;
 }
 
 // `lines` with those of `others` that are other cookies.
@@ -115,10 +135,12 @@ void SiteCookies::keep_small() {
 }
 
 void SiteCookies::load(const std::filesystem::path& state_dir) {
-  const CookiesFile stored = read_what_is_right(path(state_dir));
+  const std::filesystem::path file = path(state_dir);
+  const CookiesFile stored = read_what_is_right(file);
+  const auto secret = imported_sites(read_text_file(file, kMostStored).value_or(""));
   const MutexLock lock(mutex_);
   for (const CookiesOfSite& site : stored.sites)
-    merge(site, false);
+    merge(site, secret.contains(site.site));
   saved_ = version_;
 }
 
@@ -130,6 +152,7 @@ Result<void> SiteCookies::save(const std::filesystem::path& state_dir) {
     if (version_ == saved_) return {};
     version = version_;
     for (const Site& site : by_use_) {
+      if (site.cookies->imported) text.append(kImported).append(site.name).append("\n");
       for (const std::string& line : site.cookies->lines)
         text.append(line).append("\n");
     }

@@ -53,7 +53,8 @@ class SiteCookies {
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "cookies.txt";
   }
-  // Adds the cookies of that file, if it exists, except lines that are damaged.
+  // Adds the cookies of that file, if it exists, except lines that are damaged. What was imported
+  // in an earlier run stays secret.
   void load(const std::filesystem::path& state_dir) TRAWL_EXCLUDES(mutex_);
   // Writes that file, if the cookies have changed since. Errors: those of replace_file().
   Result<void> save(const std::filesystem::path& state_dir) TRAWL_EXCLUDES(mutex_);

@@ -359,6 +359,9 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
         std::max(std::chrono::ceil<milliseconds>(*first_byte_ - *about_to_send_), milliseconds(0));
   }
   response_.sent = sent_.value_or(now);
+  response_.sent_at = std::chrono::system_clock::now() -
+                      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                          std::chrono::steady_clock::now() - response_.sent);
   if (!proxy_) {
     const char* address = nullptr;
     curl_easy_getinfo(easy(), CURLINFO_PRIMARY_IP, &address);

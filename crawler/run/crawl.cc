@@ -95,6 +95,27 @@ HttpOptions http_options(const CrawlConfig& config, std::size_t connections,
           .rate = std::move(rate)};
 }
 
+// Of fetch.cookies_file. A crawl that was begun with it has its cookies, and goes on without it.
+Result<CookiesFile> cookies_to_import(const CrawlConfig& config) {
+  const auto& file = config.fetch.cookies_file;
+  if (file.empty()) return CookiesFile();
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) &&
+      std::filesystem::exists(SiteCookies::path(config.crawl.state_dir), error)) {
+    room_log(LogRoom::kHttp)
+        .warn("fetch.cookies_file: {} is gone; the cookies of earlier runs are used",
+              file.string());
+    return CookiesFile();
+  }
+  auto read = read_cookies_file(file);
+  if (read) return *std::move(read);
+  const CookiesFileErrors& errors = read.error();
+  std::string message = errors.listed.front().to_string();
+  if (const std::size_t more = errors.listed.size() - 1 + errors.unlisted; more > 0)
+    message += fmt::format(" (and {} more errors: trawl check-config lists them)", more);
+  return tl::unexpected(Error{ErrorCode::kInvalidArgument, std::move(message)});
+}
+
 // File descriptors of the store, the output and all else; each connection takes one more.
 constexpr rlim_t kForTheRest = 128;
 
@@ -153,6 +174,8 @@ class CrawlImpl final : public Crawl {
 
   Result<void> open(const CrawlOpening& opening) {
     if (auto fits = check_descriptors(config_.fetch.connections); !fits) return fits;
+    const auto imported = cookies_to_import(config_);
+    if (!imported) return tl::unexpected(imported.error());
     if (auto made = make_rules(); !made) return made;
     if (auto usable = check_places(opening); !usable) return usable;
     if (auto opened = open_frontier(opening); !opened) return opened;
@@ -165,7 +188,7 @@ class CrawlImpl final : public Crawl {
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
-    if (auto read = open_cookies(); !read) return read;
+    begin_cookies(*imported);
     if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
       return begun;
     if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
@@ -721,25 +744,20 @@ class CrawlImpl final : public Crawl {
   }
 
   // The cookies of earlier runs, unless the user's file is newer than they are.
-  Result<void> open_cookies() {
+  void begin_cookies(const CookiesFile& imported) {
     const auto& file = config_.fetch.cookies_file;
     const auto& state = config_.crawl.state_dir;
-    std::error_code error;
-    const auto stored = std::filesystem::last_write_time(SiteCookies::path(state), error);
-    if (!error) cookies_->load(state);
-    if (file.empty()) return {};
-    const auto read = read_cookies_file(file);
-    if (!read) {
-      const ConfigError& wrong = read.error().listed.front();
-      return tl::unexpected(Error{ErrorCode::kInvalidArgument, wrong.to_string()});
-    }
-    cookies_->import(*read);
-    const bool newer = error || std::filesystem::last_write_time(file, error) > stored;
-    if (!newer) cookies_->load(state);
+    std::error_code none, gone;
+    const auto stored = std::filesystem::last_write_time(SiteCookies::path(state), none);
+    const auto given = std::filesystem::last_write_time(file, gone);
+    if (!none) cookies_->load(state);
+    cookies_->import(imported);
+    if (!none && !gone && given <= stored) cookies_->load(state);
+    if (imported.cookies == 0 && imported.expired == 0) return;
     room_log(LogRoom::kHttp)
-        .info("{}: {} cookies of {} sites{}", file.string(), read->cookies, read->sites.size(),
-              read->expired > 0 ? fmt::format("; {} have expired", read->expired) : "");
-    return {};
+        .info("{}: {} cookies of {} sites{}", file.string(), imported.cookies,
+              imported.sites.size(),
+              imported.expired > 0 ? fmt::format("; {} have expired", imported.expired) : "");
   }
 
   Result<void> offer_seeds() {
@@ -924,6 +942,8 @@ Result<void> check_crawl(const CrawlConfig& config) {
   if (auto fits = check_descriptors(config.fetch.connections); !fits) return fits;
   if (const auto rules = CrawlRules::create(config, parse_seeds(config)); !rules)
     return tl::unexpected(rules.error());
+  if (const auto cookies = cookies_to_import(config); !cookies)
+    return tl::unexpected(cookies.error());
   const auto bodies = std::make_shared<BodyMemoryBudget>(config.fetch.max_memory);
   const auto client = HttpClient::create(http_options(config, 1, bodies, nullptr));
   return client ? Result<void>{} : tl::unexpected(client.error());

@@ -40,7 +40,7 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
         if (response.not_before) return put_off_robots(origin, *response.not_before);
         if (own) set_address(host, response.address);
         count(response);
-        if (auto exchange = handler_.archive(url, std::chrono::system_clock::now(), response))
+        if (auto exchange = handler_.archive(url, response))
           context_.output.submit(std::move(exchange), {});
         on_robots(origin, response);
       });

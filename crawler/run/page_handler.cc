@@ -108,7 +108,7 @@ std::string_view payload_of(const HttpResponse& response) {
   return response.encoded_body.empty() ? response.body : response.encoded_body;
 }
 
-WarcExchange exchange_of(std::string_view url, SystemTime date, const HttpResponse& response) {
+WarcExchange exchange_of(std::string_view url, const HttpResponse& response) {
   WarcExchange exchange;
   exchange.url = url;
   exchange.ip = response.address;
@@ -118,7 +118,7 @@ WarcExchange exchange_of(std::string_view url, SystemTime date, const HttpRespon
   exchange.truncated = trawl::to_string(response.cut);
   exchange.status = response.status;
   exchange.protocol = response.protocol;
-  exchange.date = date;
+  exchange.date = response.sent_at;
   exchange.elapsed = response.elapsed;
   return exchange;
 }
@@ -687,7 +687,7 @@ void PageHandler::add_exchange(Page& page) {
   } else if (page.first_copy && !page.first_copy->date.empty()) {
     revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = digest};
   }
-  WarcExchange exchange = exchange_of(lease.url, page.fetched_at, response);
+  WarcExchange exchange = exchange_of(lease.url, response);
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
@@ -706,12 +706,12 @@ bool PageHandler::is_kept(const HttpResponse& response) const {
   return context_.rules.kept.has(content_type_of(response), response.status);
 }
 
-std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url, SystemTime date,
+std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url,
                                                  const HttpResponse& response) {
   if (!inputs_.exchanges || response.response_head.empty() || response.failure) return nullptr;
   auto output = std::make_shared<PageOutput>();
   output->listed = false;
-  encoders_.add_exchange(*output, exchange_of(url, date, response), {}, nullptr);
+  encoders_.add_exchange(*output, exchange_of(url, response), {}, nullptr);
   return output;
 }
 

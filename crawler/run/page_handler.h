@@ -65,8 +65,7 @@ class PageHandler {
   const TrapDetector& traps() const { return traps_; }
 
   // The exchange of a robots.txt, for Output::submit(); null if no sink takes it.
-  std::shared_ptr<PageOutput> archive(std::string_view url, SystemTime date,
-                                      const HttpResponse& response);
+  std::shared_ptr<PageOutput> archive(std::string_view url, const HttpResponse& response);
 
  private:
   struct Answer {

@@ -104,6 +104,12 @@ TEST(SiteCookies, KeptForTheNextRun) {
     ASSERT_EQ(::stat(SiteCookies::path(state).c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777, 0600u);
   }
+  {
+    SiteCookies cookies;
+    cookies.load(state);
+    EXPECT_TRUE(cookies.find("a.example", 0)->imported) << "without the user's file, too";
+    EXPECT_FALSE(cookies.find("b.example", 0)->imported);
+  }
   SiteCookies cookies;
   cookies.import(file_of("a.example", {cookie("n", "older"), cookie("m", "x")}));
   cookies.load(state);

@@ -2,6 +2,7 @@
 places that pages.jsonl and the index give, also after the crawler was killed."""
 
 import base64
+import datetime
 import gzip
 import hashlib
 import json
@@ -9,6 +10,7 @@ import random
 import re
 import shutil
 import subprocess
+import time
 import zlib
 
 import trawl_testing as t
@@ -309,7 +311,34 @@ def relative(test, directory, options):
         read_warcs(test, directory / "here" / "output")
 
 
+def dates(test, directory, options):
+    """WARC-Date is when a request was sent, of robots.txt too, however long the answer takes."""
+    asked = {}
+
+    def respond(request):
+        asked[request.path] = time.time()
+        time.sleep(0.8)
+        if request.path == "/robots.txt":
+            return answer("User-agent: *\nDisallow:\n", content_type="text/plain")
+        return answer(links(["/1"]))
+
+    with ScriptedServer(respond) as server:
+        state = directory / "dates"
+        config = t.write_config(directory / "dates.toml", t.fast_crawl(
+            [server.url()], state, output={"warc": True}))
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "dates")
+        for record in read_warcs(test, state / "output"):
+            if record.type not in ("response", "request"):
+                continue
+            text = record.headers["warc-date"].replace("Z", "+00:00")
+            date = datetime.datetime.fromisoformat(text).timestamp()
+            late = date - asked[record.url[len(server.url()) - 1:]]
+            test.check(-0.4 < late < 0.2, f"WARC-Date of {record.type} {record.url}: {late:.3f} s after "
+                       "the server got the request")
+
+
 def warc(test, directory, options):
+    dates(test, directory, options)
     relative(test, directory, options)
     payloads(test, directory, options)
     killed(test, directory, options)

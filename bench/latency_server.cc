@@ -2,13 +2,14 @@
 // hardly any CPU. Every host has the same tree of tiny pages.
 //
 //   latency_server [--port N] [--hosts N] [--pages N] [--links N] [--latency MS] [--padding BYTES]
-//                  [--web KNOWN] [--mark PAGES]
+//                  [--known KNOWN] [--text BYTES] [--web KNOWN] [--mark PAGES]
 //
 // Host i is 127.(1 + i / 62500).(i / 250 % 250).(i % 250 + 1). Page n links to pages links * n + 1
-// to links * n + links, if they exist; "/" is page 0. With --web the hosts share one such tree,
-// page n at host n % hosts only, and each page also links to KNOWN random pages with smaller
-// numbers than its own children. Prints "ready" when it listens; on SIGTERM one line of JSON, in
-// which `marks` are the seconds from the first request to each PAGES pages.
+// to links * n + links, if they exist; "/" is page 0. With --known each page also links to KNOWN
+// random pages with smaller numbers than its own children; with --web too, and the hosts share one
+// tree, page n at host n % hosts only. --text adds paragraphs without links, --padding letters.
+// Prints "ready" when it listens; on SIGTERM one line of JSON, in which `marks` are the seconds
+// from the first request to each PAGES pages.
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -42,8 +43,10 @@ struct Settings {
   std::uint64_t links = 10;
   std::uint64_t latency = 0;  // ms
   std::uint64_t padding = 0;
-  std::uint64_t web = 0;   // links to known pages; 0: each host has a tree of its own
-  std::uint64_t mark = 0;  // pages
+  std::uint64_t text = 0;
+  std::uint64_t known = 0;  // links to known pages
+  std::uint64_t web = 0;    // likewise; 0: each host has a tree of its own
+  std::uint64_t mark = 0;   // pages
 };
 
 [[noreturn]] void give_up(const std::string& what) {
@@ -172,6 +175,8 @@ class Server {
       }
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      const int buffer = 1 << 20;
+      ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
       Connection& made = connection(fd);
       made.number = ++accepted_;
       made.received.clear();
@@ -229,9 +234,22 @@ class Server {
       const Waiting& next = waiting_.front();
       if (connection(next.fd).number != next.number) continue;  // it was closed
       // Small enough for the socket's buffer.
-      (void)::send(next.fd, next.answer.data(), next.answer.size(), MSG_NOSIGNAL);
+      const ssize_t sent = ::send(next.fd, next.answer.data(), next.answer.size(), MSG_NOSIGNAL);
+      if (sent >= 0 && static_cast<std::size_t>(sent) < next.answer.size())
+        give_up("the socket's buffer is too small for an answer");
       connection(next.fd).answered = now;
     }
+  }
+
+  // As a manual has it: a tag for each line.
+  static std::string text_of(std::uint64_t bytes) {
+    std::string text;
+    for (std::uint64_t line = 0; text.size() < bytes; ++line) {
+      text += "<p class=\"line\">Line <b>" + std::to_string(line) +
+              "</b> of a text that <code>all pages</code> have, in plain words &amp; with as many "
+              "tags as manuals have.</p>\n";
+    }
+    return text;
   }
 
   static std::string message(const char* status, const std::string& body) {
@@ -276,13 +294,16 @@ class Server {
     const std::uint64_t first = page * settings_.links + 1;
     for (std::uint64_t n = first; n < first + settings_.links && n < settings_.pages; ++n)
       add_link(body, n);
-    for (std::uint64_t i = 0; i < settings_.web; ++i)
-      add_link(body, trawl::scale_to(trawl::mix64(page * settings_.web + i + 1), first));
-    body.append(settings_.padding, 'x');
+    const std::uint64_t known = settings_.web + settings_.known;
+    for (std::uint64_t i = 0; i < known; ++i)
+      add_link(body, trawl::scale_to(trawl::mix64(page * known + i + 1),
+                                     std::min(first, settings_.pages)));
+    body.append(settings_.padding, 'x').append(text_);
     return message("200 OK", body);
   }
 
   const Settings settings_;
+  const std::string text_ = text_of(settings_.text);
   int epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   std::vector<Connection> connections_;
   std::deque<Waiting> waiting_;  // in order, since all wait equally long
@@ -308,6 +329,8 @@ Settings read_settings(int argc, char** argv) {
     if (name == "--links") settings.links = value;
     if (name == "--latency") settings.latency = value;
     if (name == "--padding") settings.padding = value;
+    if (name == "--text") settings.text = value;
+    if (name == "--known") settings.known = value;
     if (name == "--web") settings.web = value;
     if (name == "--mark") settings.mark = value;
   }

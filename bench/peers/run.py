@@ -7,6 +7,7 @@
     bench/peers/run.py connections build/release     # CPU a page with many connections
     bench/peers/run.py memory build/release          # an endless web
     bench/peers/run.py web build/release             # ten million pages of 100,000 hosts
+    bench/peers/run.py one build/release             # one site, against the bound of two cores
     bench/peers/run.py watched build/release         # with the status page open
     bench/peers/run.py tls build/release             # many hosts over TLS, against wget2; HTTP/2
 
@@ -23,13 +24,15 @@ import sys
 import tempfile
 
 import hosts
+import one
 import sites
 import tls
 import watched
 from measure import Missing
 
 PARTS = {"sites": sites.sites, "latency": hosts.latency, "connections": hosts.connections,
-         "memory": hosts.memory, "web": hosts.web, "watched": watched.watched, "tls": tls.tls}
+         "memory": hosts.memory, "web": hosts.web, "one": one.one, "watched": watched.watched,
+         "tls": tls.tls}
 
 
 def read_options():
@@ -38,6 +41,8 @@ def read_options():
     parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("build", type=pathlib.Path, help="the folder of a release build")
     parser.add_argument("--trawl", type=pathlib.Path, help="use this trawl instead of the build's")
+    parser.add_argument("--against", type=pathlib.Path, metavar="TRAWL",
+                        help="one: another trawl to take turns with")
     parser.add_argument("--programs", type=pathlib.Path,
                         help="the folder of curl_loop and latency_server, if not the build's")
     parser.add_argument("--work", type=pathlib.Path, help="a folder to work in, on a real disk")
@@ -54,7 +59,7 @@ def read_options():
     of_sites.add_argument("--only", action="append", metavar="NAME", help="these sites")
     of_sites.add_argument("--all-only", action="store_true", help="all at once, not one by one")
     of_sites.add_argument("--no-files", action="store_true", help="leave WARC and saving out")
-    parser.add_argument("--pages", type=int, help="memory, web: how many are crawled")
+    parser.add_argument("--pages", type=int, help="memory, web, one: how many are crawled or made")
     options = parser.parse_args()
     options.trawl = options.trawl or options.build / "crawler" / "trawl"
     options.programs = options.programs or options.build / "bench"

@@ -17,13 +17,12 @@ constexpr std::string_view kPageNames[] = {"html", "htm", "xhtml", "shtml", "php
                                            "aspx", "jsp", "cgi",   "json",  "xml", "txt",
                                            "pdf",  "rss", "atom",  "md"};
 constexpr std::string_view kRequisiteNames[] = {
-    "js",  "mjs",  "css",  "png",   "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico",
-    "bmp", "woff", "woff2", "ttf",  "otf", "eot",  "mp4", "webm", "mp3",  "ogg", "m4a",
-    "wav", "vtt",  "wasm"};
+    "js",    "mjs", "css", "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp", "woff",
+    "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "ogg",  "m4a",  "wav", "vtt", "wasm"};
 
 constexpr bool is_in(std::string_view name, const auto& names) {
-  return std::ranges::any_of(names,
-                             [name](std::string_view each) { return equal_in_any_case(name, each); });
+  return std::ranges::any_of(
+      names, [name](std::string_view each) { return equal_in_any_case(name, each); });
 }
 
 // Of "dir/name.ext" the "ext".
@@ -105,8 +104,9 @@ std::optional<std::string_view> UrlStrings::next() {
   return std::nullopt;
 }
 
-// Where the literal that begins at `begin` ends; npos if it is too long, or has a line break. Quotes
-// behind a backslash begin none, so no part of the text is searched twice for one kind of quote.
+// Where the literal that begins at `begin` ends; npos if it is too long, or has a line break.
+// Quotes behind a backslash begin none, so no part of the text is searched twice for one kind of
+// quote.
 std::size_t UrlStrings::end_of_literal(std::size_t begin, char quote) const noexcept {
   const std::size_t limit = std::min(text_.size(), begin + kLongest + 1);
   for (std::size_t i = begin; i < limit; ++i) {

@@ -131,6 +131,12 @@ Result<void> check_descriptors(std::uint32_t connections) {
                            connections, connections + kForTheRest, limit.rlim_cur));
 }
 
+// A few more leases than connections: a lease stays open until its completion is durable, but its
+// connection is free before.
+std::uint32_t most_leases(std::uint32_t connections) {
+  return connections + std::max<std::uint32_t>(connections / 16, 16);
+}
+
 // How long open() waits for a frontier that is out of reach.
 constexpr std::chrono::seconds kOpeningTimeout(10);
 
@@ -222,10 +228,16 @@ class CrawlImpl final : public Crawl {
                     std::chrono::steady_clock::now(), before_.bytes);
     shares_.emplace(config_.fetch.connections, threads_wanted_,
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
-    context_.reset(new CrawlContext{
-        config_, *rules_, *frontier_, *output_, *pages_, *shares_, *limits_, request_rate_,
-        *crashes_, urls_of_hosts_, *parked_patterns_, *seed_redirects_, skipped_, fetches_, *tally_,
-        bodies_, robots_token_of(config_.crawl), opened_.resumed, trusts_less_});
+    unread_pages_.emplace(threads_wanted_,
+                          [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
+    context_.reset(
+        new CrawlContext{config_,          *rules_,        *frontier_,
+                         *output_,         *pages_,        *shares_,
+                         *unread_pages_,   *limits_,       request_rate_,
+                         *crashes_,        urls_of_hosts_, *parked_patterns_,
+                         *seed_redirects_, skipped_,       fetches_,
+                         *tally_,          bodies_,        robots_token_of(config_.crawl),
+                         opened_.resumed,  trusts_less_});
     steering_.emplace(*context_, *without_retries_,
                       ReloadedParts{.config = config_,
                                     .rules = *rules_,
@@ -532,7 +544,7 @@ class CrawlImpl final : public Crawl {
 
   // Room for the transfers of all leases, and for completions that became durable just now.
   Result<void> open_crash_guard() {
-    const std::uint32_t leases = config_.fetch.connections + config_.fetch.connections / 16;
+    const std::uint32_t leases = most_leases(config_.fetch.connections);
     auto crashes = CrashLoopBreaker::open(config_.crawl.state_dir, leases + leases / 4 + 16);
     if (!crashes) return tl::unexpected(crashes.error());
     crashes_ = std::move(*crashes);
@@ -895,6 +907,7 @@ class CrawlImpl final : public Crawl {
   std::shared_ptr<SeedRedirects> seed_redirects_;
   std::optional<PageQuota> pages_;
   std::optional<ConnectionShares> shares_;
+  std::optional<UnreadPages> unread_pages_;
   std::optional<CrawlTotals> totals_;
   CrawlTotals::Totals before_;  // sums of earlier runs
   std::optional<CrawlLimits> limits_;
@@ -975,9 +988,7 @@ Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   options.retry.park_time = config.politeness.park_time;
   options.store.max_set_aside = config.frontier.max_set_aside;
   options.limits.lease_timeout = kLeaseTimeout;
-  // A few more leases than connections: a lease stays open until its completion is durable, but its
-  // connection is free before.
-  options.limits.max_open_leases = config.fetch.connections + config.fetch.connections / 16;
+  options.limits.max_open_leases = most_leases(config.fetch.connections);
   options.limits.max_url_length = config.scope.max_url_length;
   options.checkpoints.keep = config.checkpoint.keep;
   options.checkpoints.max_replay = config.checkpoint.max_replay;

@@ -41,6 +41,7 @@
 #include "crawler/run/host_troubles.h"
 #include "crawler/run/safe_point.h"
 #include "crawler/run/truncated_responses.h"
+#include "crawler/run/unread_pages.h"
 #include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
 
@@ -83,6 +84,7 @@ struct CrawlContext {
   Output& output;
   PageQuota& pages;
   ConnectionShares& connections;
+  UnreadPages& unread_pages;
   CrawlLimits& limits;
   RateLimiter& request_rate;
   CrashLoopBreaker& crashes;
@@ -96,6 +98,7 @@ struct CrawlContext {
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl
   const bool trusts_less;          // than the run before; see ResumedConfig::trusts_less
+  const KeyedHash link_hash = KeyedHash::random();  // see KnownLinks
   FailedSeeds failed_seeds = {};
   TruncatedResponses truncated_responses{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};

@@ -10,7 +10,8 @@
 // retry() first give the links to the frontier, with Outcome::end_later set if there is output;
 // submit() then writes the output, and its callback completes the lease.
 //
-// Everything runs on the thread of run(). Other files have parts of the class: robots.txt and
+// Everything runs on the thread of run(), except that other threads may read its pages,
+// and it theirs (fetcher_pages.cc). Other files have parts of the class, too: robots.txt and
 // sitemaps (fetcher_robots.cc), held origins (fetcher_held.cc), suspects of crashes
 // (fetcher_crashes.cc).
 #include "crawler/run/fetcher.h"
@@ -106,7 +107,16 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
     : context_(context),
       shard_(shard),
       client_(std::move(client)),
-      handler_(context),
+      reader_(context),
+      handler_(context, reader_),
+      queue_(
+          context.unread_pages, shard,
+          [this](FetchedPage& page) {
+            reader_.read_ahead(page.open.lease, page.url, page.response, page.read);
+          },
+          [this](FetchedPage& page) {
+            finish_page(page.open, page.url, std::move(page.response), page.read);
+          }),
       robots_(robots_options(context.config.politeness)),
       page_limits_(context.frontier, context.resumed, LimitByHost::pages(context.config),
                    context.bodies),
@@ -115,6 +125,7 @@ Fetcher::Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<Htt
 void Fetcher::run() {
   context_.safe_point.join();
   run_rounds();
+  context_.unread_pages.set_free(shard_, false);
   context_.safe_point.leave();
 }
 
@@ -129,15 +140,18 @@ void Fetcher::run_rounds() {
       context_.advance_to(CrawlPhase::kDraining);
     const CrawlPhase phase = context_.phase();
     if (phase == CrawlPhase::kAborting) return;
-    if (phase == CrawlPhase::kDraining && client_->active() == 0) return;
+    if (phase == CrawlPhase::kDraining && client_->active() == 0 && queue_.empty()) return;
     if (phase == CrawlPhase::kRunning) {
       release_origins();
       take_leases();
     } else {
       context_.truncated_responses.clear();  // no retries any more
     }
-    client_->run(idle_time());
-    context_.output.write_due(!has_room_ || leases_.empty());
+    wait_for_events();
+    queue_.work();
+    // Larger groups cost less. Threads with time to read write, too: see wait_as_reader().
+    const bool at_once = !has_room_ || leases_.empty();
+    context_.output.write_due(at_once && !context_.unread_pages.has_readers(shard_));
     if (auto failure = context_.output.failure()) context_.stop_with(*std::move(failure));
     renew_leases();
   }
@@ -323,32 +337,42 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   }
   open.in_flight = context_.crashes.begin(request.url);
   request.gate = gate_for(open, lease.host);
-  client_->start(request, [this, open = std::move(open)](HttpResponse response) {
-    on_page(open, std::move(response));
+  client_->start(request, [this, open = std::move(open)](HttpResponse response) mutable {
+    on_page(std::move(open), std::move(response));
   });
 }
 
-void Fetcher::on_page(const OpenLease& open, HttpResponse response) {
+void Fetcher::on_page(OpenLease open, HttpResponse response) {
   if (response.not_before) return release(open, *response.not_before, std::nullopt);
   // This ends, since each try uses up one stale connection.
   if (response.connection_was_stale || is_local_failure(response.failure))
     return release(open, response.sent, response.sent);
-  const SteadyTime sent = response.sent;
   count(response);
   if (auto& log = room_log(LogRoom::kHttp); log.should_log(spdlog::level::debug)) {
     log.debug("{}: {}, {} bytes in {} ms{}", without_credentials(open.lease.url), response.status,
               response.encoded_bytes, response.elapsed.count(),
               response.address.empty() ? "" : " from " + response.address);
   }
-  const auto url = Url::parse(open.lease.url);
-  if (!url) return end(open, url.error().message, {}, sent);
-  if (lacks_trust(open, *url, response)) return;
+  auto url = Url::parse(open.lease.url);
+  if (!url) return end(open, url.error().message, {}, response.sent);
+  // Without other requests to go on with, another thread's help would only take longer.
+  const bool shared = client_->active() > 0 && context_.unread_pages.has_readers(shard_);
+  if (shared || !queue_.empty())
+    return queue_.push(std::move(open), *std::move(url), std::move(response));
+  read_.clear();
+  finish_page(open, *url, std::move(response), read_);
+}
+
+void Fetcher::finish_page(const OpenLease& open, const Url& url, HttpResponse response,
+                          ReadPage& read) {
+  const SteadyTime sent = response.sent;
+  if (lacks_trust(open, url, response)) return;
   const auto failure = failure_reason_of(response);
   const bool answered = response.status != 0;
   const bool refused = response.failure == FetchError::kAddressRefused;
   if (answered) note_answer(open.lease.host, !failure);
   const bool doubted = !answered && doubts_host(open, failure);
-  PageHandler::Result result = handler_.handle(open, *url, std::move(response), doubted);
+  PageHandler::Result result = handler_.handle(open, url, std::move(response), read, doubted);
   result.outcome.started_after = started_after(open, sent);
   if (refused && !result.outcome.recrawl_at) {
     return hold_or_park(open, std::move(result), refused_address(context_.config), open.leased_at);

@@ -1,5 +1,5 @@
 // Fetcher: one thread of a crawl. Leases URLs, checks robots.txt, fetches, and ends each lease with
-// what the PageHandler made of the response.
+// what the PageHandler made of the response. Reads pages of other fetchers when it has time.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@
 #include "crawler/http/http_client.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/page_handler.h"
+#include "crawler/run/page_queue.h"
+#include "crawler/run/page_reader.h"
 #include "crawler/run/robots_cache.h"
 
 namespace trawl {
@@ -49,9 +51,15 @@ class Fetcher {
   // The gate that waits for the turn of a request to `host` on behalf of a lease; null if none is
   // needed.
   std::shared_ptr<StartGate> gate_for(const OpenLease& open, const std::string& host) const;
-  void on_page(const OpenLease& open, HttpResponse response);
+  void on_page(OpenLease open, HttpResponse response);
+  void finish_page(const OpenLease& open, const Url& url, HttpResponse response, ReadPage& read);
   // Counts the result of any request; may reach a limit.
   void count(const HttpResponse& response);
+
+  // In fetcher_pages.cc. Waits for events, or for pages of others to read.
+  void wait_for_events();
+  void wait_as_reader(std::chrono::milliseconds longest);
+  bool has_time() const;
 
   // In fetcher_robots.cc. Requests `ask_for`, the robots.txt of `origin` or a redirect target.
   void fetch_robots(const std::string& origin, std::string ask_for, OpenLease first);
@@ -133,7 +141,10 @@ class Fetcher {
   CrawlContext& context_;
   const std::uint32_t shard_;
   std::unique_ptr<HttpClient> client_;
+  PageReader reader_;
   PageHandler handler_;
+  PageQueue queue_;  // empty unless other threads have time to read
+  ReadPage read_;    // of a page that was not queued
   RobotsCache robots_;
   HostPageQuota page_limits_;
   HostPace pace_;

@@ -34,16 +34,16 @@ void Fetcher::fetch_robots(const std::string& origin, std::string ask_for, OpenL
   request.max_body = kMaxRobotsBytes;
   request.max_download = kMaxRobotsBytes;
   request.truncate_body = true;
-  client_->start(
-      request, [this, origin, own, host, url = request.url,
-                in_flight = context_.crashes.begin(request.url)](const HttpResponse& response) {
-        if (response.not_before) return put_off_robots(origin, *response.not_before);
-        if (own) set_address(host, response.address);
-        count(response);
-        if (auto exchange = handler_.archive(url, response))
-          context_.output.submit(std::move(exchange), {});
-        on_robots(origin, response);
-      });
+  client_->start(request,
+                 [this, origin, own, host, url = request.url,
+                  in_flight = context_.crashes.begin(request.url)](const HttpResponse& response) {
+                   if (response.not_before) return put_off_robots(origin, *response.not_before);
+                   if (own) set_address(host, response.address);
+                   count(response);
+                   if (auto exchange = handler_.archive(url, response))
+                     context_.output.submit(std::move(exchange), {});
+                   on_robots(origin, response);
+                 });
 }
 
 // Leases that waited for robots.txt go back to their queue: the request for it was the host's turn,

@@ -7,17 +7,14 @@
 
 namespace trawl {
 
-KnownLinks::KnownLinks(std::size_t entries)
-    : hash_(KeyedHash::random()),
-      entries_(std::max<std::size_t>(entries, 1)),
-      place_(entries_.data()) {}
+KnownLinks::KnownLinks(const KeyedHash& hash, std::size_t entries)
+    : hash_(hash), entries_(std::max<std::size_t>(entries, 1)), place_(entries_.data()) {}
 
-bool KnownLinks::knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope) {
+bool KnownLinks::knows(const Fingerprint& url, std::uint32_t depth, std::uint32_t hops_off_scope) {
   thread_.check();
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
   may_be_known_ = depth <= kMost && hops_off_scope <= kMost;
   if (!may_be_known_) return false;
-  const Fingerprint url = hash_(href);
   asked_ = {.high = url.high,
             .low = static_cast<std::uint32_t>(url.low),
             .depth = static_cast<std::uint16_t>(depth),

@@ -19,11 +19,16 @@ class KnownLinks {
   // 512 KiB.
   static constexpr std::size_t kEntries = std::size_t{1} << 15;
 
-  explicit KnownLinks(std::size_t entries = kEntries);
+  // `hash`: of the URLs; keyed, so that no URL can be crafted to pass for another.
+  explicit KnownLinks(const KeyedHash& hash, std::size_t entries = kEntries);
 
   // True if the URL was offered before, at no greater depth and with the same number of hops out of
   // scope: offering it again would change nothing.
-  bool knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope);
+  bool knows(std::string_view href, std::uint32_t depth, std::uint32_t hops_off_scope) {
+    return knows(hash_(href), depth, hops_off_scope);
+  }
+  // `url`: the hash of the URL.
+  bool knows(const Fingerprint& url, std::uint32_t depth, std::uint32_t hops_off_scope);
   // Notes that the URL of the last call of knows() is being offered.
   void note_offered() {
     if (may_be_known_) *place_ = asked_;
@@ -38,7 +43,7 @@ class KnownLinks {
     std::uint16_t hops_off_scope = 0;
   };
 
-  const KeyedHash hash_;  // keyed: no URL can be crafted to pass for another
+  const KeyedHash hash_;
   std::vector<Entry> entries_;
   Entry asked_;  // of the last knows(), and its place in the table
   Entry* place_;

@@ -40,11 +40,11 @@ bool LinkFollower::is_ordinary(const LinkContext& found) const {
          !(max_depth && origin.depth > *max_depth);
 }
 
-void LinkFollower::add(const Url& url, const LinkContext& found) {
+void LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContext& found) {
   thread_.check();
   const UrlOrigin& origin = found.origin;
   const bool ordinary = is_ordinary(found);
-  if (ordinary && known_.knows(url.href_without_fragment(), origin.depth, origin.hops_off_scope)) {
+  if (ordinary && known_.knows(hash, origin.depth, origin.hops_off_scope)) {
     ++left_out_;
     return;
   }
@@ -73,20 +73,20 @@ std::int32_t LinkFollower::priority_of(const Url& url, const LinkContext& found)
 
 // A page that is in scope is crawled whole, whichever way it was found first. A requisite that is
 // out of scope is the same for all pages.
-void LinkFollower::add_requisite(const Url& url, const LinkContext& found, std::uint32_t hops,
-                                 bool is_link) {
+void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const LinkContext& found,
+                                 std::uint32_t hops, bool is_link) {
   thread_.check();
   if (is_link && context_.rules.decider.decide(url, found.origin).is_fetched())
-    return add(url, found);
-  if (!known_requisites_) known_requisites_.emplace();
-  if (known_requisites_->knows(url.href_without_fragment(), 0, 0)) {
+    return add(url, hash, found);
+  if (!known_requisites_) known_requisites_.emplace(context_.link_hash);
+  if (known_requisites_->knows(hash, 0, 0)) {
     ++left_out_;
     return;
   }
   LinkContext requisite = found;
   requisite.origin.requisite_hops = hops + 1;
   requisite.origin.found.add(FoundAs::kRequisite);
-  add(url, requisite);
+  add(url, hash, requisite);
   known_requisites_->note_offered();
 }
 

@@ -39,7 +39,10 @@ class LinkFollower {
  public:
   // `traps`: the thread's own.
   LinkFollower(CrawlContext& context, const TrapDetector& traps)
-      : context_(context), traps_(traps) {}
+      : context_(context),
+        traps_(traps),
+        known_(context.link_hash),
+        known_held_(context.link_hash, kHeldKnown) {}
 
   // Starts the page `from`. Skipped URLs are noted in `output`, unless it is null or the crawl does
   // not write them.
@@ -47,9 +50,14 @@ class LinkFollower {
   // Adds what a page needs to be shown. If it `is_link` and would be followed as such, it is added
   // as a link; or else as a requisite, whose links are not followed. `hops`: of the page, if that
   // is a requisite itself.
-  void add_requisite(const Url& url, const LinkContext& found, std::uint32_t hops, bool is_link);
+  void add_requisite(const Url& url, const Fingerprint& hash, const LinkContext& found,
+                     std::uint32_t hops, bool is_link);
   // Adds a URL found on the page. `url` must stay valid until the requests were used.
-  void add(const Url& url, const LinkContext& found);
+  void add(const Url& url, const LinkContext& found) {
+    add(url, context_.link_hash(url.href_without_fragment()), found);
+  }
+  // `hash`: CrawlContext::link_hash of the URL without its fragment.
+  void add(const Url& url, const Fingerprint& hash, const LinkContext& found);
   // The same, but takes the URL over.
   void add(Url&& url, const LinkContext& found) { add(owned_.emplace_back(std::move(url)), found); }
   void skip(std::string_view url, SkipReason reason, std::string_view rule = {});
@@ -86,7 +94,7 @@ class LinkFollower {
   std::string_view from_;
   PageOutput* output_ = nullptr;
   KnownLinks known_;
-  KnownLinks known_held_{kHeldKnown};
+  KnownLinks known_held_;
   std::optional<KnownLinks> known_requisites_;
   std::uint64_t left_out_ = 0;  // for this page
   std::vector<UrlRequest> requests_;

@@ -9,7 +9,7 @@ namespace trawl {
 namespace {
 
 TEST(KnownLinks, KnowsWhatWasOfferedAndNothingElse) {
-  KnownLinks links;
+  KnownLinks links{KeyedHash::random()};
   EXPECT_FALSE(links.knows("http://a.test/", 1, 0));
   EXPECT_FALSE(links.knows("http://a.test/", 1, 0)) << "asking is not offering";
   links.note_offered();
@@ -18,7 +18,7 @@ TEST(KnownLinks, KnowsWhatWasOfferedAndNothingElse) {
 }
 
 TEST(KnownLinks, ASmallerDepthIsOfferedAgain) {
-  KnownLinks links;
+  KnownLinks links{KeyedHash::random()};
   EXPECT_FALSE(links.knows("http://a.test/", 5, 0));
   links.note_offered();
   EXPECT_TRUE(links.knows("http://a.test/", 7, 0));
@@ -28,7 +28,7 @@ TEST(KnownLinks, ASmallerDepthIsOfferedAgain) {
 }
 
 TEST(KnownLinks, OtherHopsOutOfScopeAreOfferedAgain) {
-  KnownLinks links;
+  KnownLinks links{KeyedHash::random()};
   EXPECT_FALSE(links.knows("http://a.test/", 1, 2));
   links.note_offered();
   EXPECT_FALSE(links.knows("http://a.test/", 1, 1));
@@ -37,7 +37,7 @@ TEST(KnownLinks, OtherHopsOutOfScopeAreOfferedAgain) {
 }
 
 TEST(KnownLinks, WhatDoesNotFitIsNeverKnown) {
-  KnownLinks links;
+  KnownLinks links{KeyedHash::random()};
   for (const auto& [depth, hops] : {std::pair(65'536u, 0u), std::pair(0u, 65'536u)}) {
     EXPECT_FALSE(links.knows("http://a.test/", depth, hops));
     links.note_offered();
@@ -48,7 +48,7 @@ TEST(KnownLinks, WhatDoesNotFitIsNeverKnown) {
 
 // Newer ones may take the places of others: then these are offered again, which is harmless.
 TEST(KnownLinks, NeverTakesOneForAnotherHoweverFull) {
-  KnownLinks links(64);
+  KnownLinks links(KeyedHash::random(), 64);
   for (int i = 0; i < 10'000; ++i) {
     const std::string url = "http://a.test/" + std::to_string(i);
     ASSERT_FALSE(links.knows(url, 1, 0)) << url;

@@ -34,11 +34,26 @@ TEST(UrlStrings, LookLikeUrls) {
 }
 
 TEST(UrlStrings, AreNotOtherTexts) {
-  for (const char* text :
-       {R"("text/html")", R"("a b.html")", R"("")", R"("/")", R"("//")", R"("// comment")",
-        R"("./")", R"("hello.world")", R"("1.5")", R"("{x}.png")", R"("*.js")", R"("(a).css")",
-        R"("http://")", R"("//localhost")", R"("node:fs.js")", R"(".png")", R"("a/.png")",
-        R"("mailto:a@b.html")", R"("unclosed.html)", "\"line\nbreak.html\""})
+  for (const char* text : {R"("text/html")",
+                           R"("a b.html")",
+                           R"("")",
+                           R"("/")",
+                           R"("//")",
+                           R"("// comment")",
+                           R"("./")",
+                           R"("hello.world")",
+                           R"("1.5")",
+                           R"("{x}.png")",
+                           R"("*.js")",
+                           R"("(a).css")",
+                           R"("http://")",
+                           R"("//localhost")",
+                           R"("node:fs.js")",
+                           R"(".png")",
+                           R"("a/.png")",
+                           R"("mailto:a@b.html")",
+                           R"("unclosed.html)",
+                           "\"line\nbreak.html\""})
     EXPECT_THAT(found_in(text), IsEmpty()) << text;
 }
 

@@ -1,0 +1,75 @@
+// PageReader: what a page says, whatever other pages say: the digest of its body, its links.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trawl/fingerprint.h"
+#include "trawl/lease.h"
+#include "trawl/links.h"
+#include "trawl/url.h"
+
+#include "crawler/http/http_client.h"
+#include "crawler/parse/css/style_sheet_reader.h"
+#include "crawler/parse/script_reader.h"
+#include "crawler/run/body_digest.h"
+#include "crawler/run/crawl_context.h"
+
+namespace trawl {
+
+// What was read of a page so far. Keeps its buffers for the next page.
+struct ReadPage {
+  bool has_digest = false;
+  bool has_links = false;
+  std::string digest;
+  PageLinks links;
+  std::vector<Fingerprint> link_hashes;  // CrawlContext::link_hash of each of links.links
+
+  void clear() noexcept { has_digest = has_links = false; }
+};
+
+// Nothing that it reads depends on another page, or on what the crawl knows, so that any thread may
+// read any page ahead of its turn. For one thread.
+class PageReader {
+ public:
+  explicit PageReader(const CrawlContext& context);
+
+  // Reads what the PageHandler is likely to want of the page.
+  void read_ahead(const Lease& lease, const Url& url, const HttpResponse& response, ReadPage& read);
+  // Each is read if that was not done yet.
+  const std::string& digest(const HttpResponse& response, ReadPage& read);
+  PageLinks& links(const Url& url, const HttpResponse& response, ReadPage& read);
+  // The same for what is no page: the URLs of a style sheet, and of strings in a script or JSON
+  // that look like URLs, by `base`.
+  const PageLinks& style_sheet(const Url& url, const HttpResponse& response, ReadPage& read);
+  const PageLinks& strings(const Url& base, const HttpResponse& response, ReadPage& read);
+
+  // Whether the body is a page with links.
+  bool is_parsed(const HttpResponse& response) const;
+  bool keeps_text() const { return extractor_.options().max_text > 0; }
+
+ private:
+  void hash_links(ReadPage& read) const;
+
+  const CrawlContext& context_;
+  LinkExtractor extractor_;
+  std::optional<StyleSheetReader> style_sheets_;
+  std::optional<ScriptReader> scripts_;
+  BodyDigest digest_;
+};
+
+// The content type; sniffed from the body if the header does not give it.
+std::string_view content_type_of(const HttpResponse& response);
+
+// The body as received: archives keep it, and digests are computed from it.
+inline std::string_view payload_of(const HttpResponse& response) {
+  return response.encoded_body.empty() ? response.body : response.encoded_body;
+}
+
+constexpr bool is_2xx(int status) {
+  return status >= 200 && status < 300;
+}
+
+}  // namespace trawl

@@ -503,6 +503,10 @@ Rows output() {
           "Which content types are kept in WARC files and as files, if no rule decides. If unset: "
           "all.",
           R"(["text/html", "image/*"])"),
+      KEY(output.respect_noarchive, boolean(),
+          "Do not keep pages, in WARC files, as files or as text, whose robots meta tag or "
+          "X-Robots-Tag header has noarchive. Their lines in pages.jsonl stay."),
+      KEY(output.respect_noindex, boolean(), "The same for noindex."),
       KEY(output.min_free, size(0, kPebibyte),
           "With less space free on the disk of the state directory or of the output, the crawl "
           "pauses; it goes on when there is space again, and ends with exit code 3 if there is "

@@ -279,6 +279,9 @@ struct CrawlConfig {
     std::string warc_description;
     std::vector<ResponseRuleText> rules;     // which responses are kept; first match wins
     std::vector<std::string> content_types;  // the types kept if no rule decides; empty: all
+    // Whether the bodies of pages that ask for it are not kept: meta robots, X-Robots-Tag.
+    bool respect_noarchive = false;
+    bool respect_noindex = false;
     // Bytes. With less free on the disk of the state or the output the crawl pauses, and ends if
     // that lasts for min_free_wait. 0 disables.
     std::uint64_t min_free = 0;

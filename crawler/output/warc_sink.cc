@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/one_thread.h"
+#include "crawler/config/shown_config.h"
 #include "crawler/warc/warc_files.h"
 #include "crawler/warc/warc_names.h"
 
@@ -74,6 +75,7 @@ WarcFilesOptions options_of(const CrawlConfig& config) {
   options.operator_name = config.output.warc_operator;
   options.description = config.output.warc_description;
   options.user_agent = config.crawl.user_agent;
+  options.config = shown_config(config);
   options.robots = config.politeness.respect_robots ? "obey" : "ignore";
   return options;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "crawler/config/config_keys.h"
+#include "crawler/config/shown_config.h"
 #include "crawler/decide/limit_by_host.h"
 #include "url/url_credentials.h"
 
@@ -25,8 +26,6 @@ constexpr std::array<std::string_view, 5> kNotReloaded = {
 constexpr std::array<std::string_view, 9> kReloadedKeys = {
     "crawl.seeds",      "crawl.seed_file",  "crawl.seed",    "crawl.sitemaps",   "crawl.order",
     "crawl.priorities", "fetch.limit_rate", "fetch.retries", "fetch.retry_delay"};
-// Their values may be passwords.
-constexpr std::array<std::string_view, 3> kSecret = {"fetch.host", "fetch.headers", "fetch.proxy"};
 
 bool contains(const auto& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
@@ -76,16 +75,6 @@ std::string shown_change(const std::string& was, const std::string& is) {
                      fresh.empty() ? "removed" : shown_value(fresh));
 }
 
-// Without the passwords of seeds.
-CrawlConfig shown_config(const CrawlConfig& config) {
-  CrawlConfig shown = config;
-  for (std::string& seed : shown.crawl.seeds)
-    seed = without_credentials(seed);
-  for (SeedText& seed : shown.crawl.seed_settings)
-    seed.url = without_credentials(seed.url);
-  return shown;
-}
-
 bool is_switched(std::chrono::milliseconds before, std::chrono::milliseconds now) {
   return (before.count() > 0) != (now.count() > 0);
 }
@@ -121,7 +110,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
   if (ip_stays) next.politeness.ip_delay = now.politeness.ip_delay;
   next.fetch.limit_rate = read.fetch.limit_rate;
   if (sets_log) next.log = read.log;
-  const CrawlConfig shown_before = shown_config(before), shown_read = shown_config(read);
+  const CrawlConfig shown_before = without_passwords(before), shown_read = without_passwords(read);
   for (const ConfigKey& key : config_keys()) {
     const std::string was = key.write(before);
     const std::string is = key.write(read);
@@ -130,7 +119,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
                        (key.name == "politeness.domain_delay" && domain_stays) ||
                        (key.name == "politeness.ip_delay" && ip_stays);
     const std::string shown_was = key.write(shown_before), shown_is = key.write(shown_read);
-    const bool secret = contains(kSecret, key.name) || shown_was == shown_is;
+    const bool secret = is_secret_key(key.name) || shown_was == shown_is;
     (stays ? change.needs_restart : change.changed)
         .push_back(secret ? fmt::format("{}: changed (not shown)", key.name)
                           : fmt::format("{}: {}", key.name, shown_change(shown_was, shown_is)));

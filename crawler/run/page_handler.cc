@@ -93,6 +93,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
     compare(page);
     follower_.follow(page);
   }
+  if (record.text && is_left_out(page)) record.text->clear();
   if (answer.last && (result.truncated || !response.failure)) add_exchange(page);
   plan_recrawl(page);
   if (answer.last) {
@@ -199,6 +200,7 @@ void PageHandler::add_exchange(PageInHand& page) {
   const HttpResponse& response = page.response;
   if (!inputs_.exchanges || response.response_head.empty()) return;
   if (!page.unchanged && !is_kept(response)) return;
+  if (is_left_out(page)) return;
   const Lease& lease = page.open.lease;
   std::vector<WarcOutlink> outlinks;
   if (inputs_.outlinks && page.parsed) {
@@ -231,7 +233,19 @@ bool PageHandler::keeps_body(const PageInHand& page, const Result& result) const
   const HttpResponse& response = page.response;
   if (!inputs_.bodies || !is_2xx(response.status) || response.body.empty()) return false;
   if (response.failure && !result.truncated) return false;
-  return is_kept(response);
+  return !is_left_out(page) && is_kept(response);
+}
+
+// Whether the page asks not to be kept, and that is respected.
+bool PageHandler::is_left_out(const PageInHand& page) const {
+  const CrawlConfig::Output& output = context_.config.output;
+  const PageRecord& record = page.output.page;
+  if (!output.respect_noarchive && !output.respect_noindex) return false;
+  if (output.respect_noarchive && record.noarchive) return true;
+  if (output.respect_noindex && record.noindex) return true;
+  // A body that was not read again asks for what it did before: it is kept if that one was.
+  if (page.unchanged) return !inputs_.exchanges || page.note.first_date.empty();
+  return page.first_copy && !page.parsed && page.first_copy->date.empty();
 }
 
 bool PageHandler::is_kept(const HttpResponse& response) const {

@@ -70,6 +70,7 @@ class PageHandler {
   void compare(PageInHand& page);
   void watch_for_traps(const PageInHand& page);
   bool is_kept(const HttpResponse& response) const;
+  bool is_left_out(const PageInHand& page) const;
   void add_exchange(PageInHand& page);
   bool keeps_body(const PageInHand& page, const Result& result) const;
   void plan_recrawl(PageInHand& page);

@@ -24,7 +24,8 @@ struct WarcFilesOptions {
   std::string operator_name;
   std::string description;
   std::string user_agent;
-  std::string robots;  // "obey" or "ignore"
+  std::vector<std::string> config;  // "key = value", without secrets
+  std::string robots;               // "obey" or "ignore"
   std::string hostname;
   // The clock; tests replace it.
   std::function<std::chrono::system_clock::time_point()> now;

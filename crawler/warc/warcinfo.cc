@@ -21,6 +21,8 @@ std::string warcinfo_member(const WarcFilesOptions& options, const std::string& 
   add("hostname", options.hostname);
   add("robots", options.robots);
   add("http-header-user-agent", options.user_agent);
+  for (const std::string& line : options.config)
+    add("config", line);
 
   std::string fields;
   append_field(fields, "WARC-Type", "warcinfo");

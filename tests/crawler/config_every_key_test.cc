@@ -203,6 +203,8 @@ cdxj = false
 warc_prefix = "Our.crawl_1"
 warc_size = "100MB"
 warc_time = "1d"
+respect_noarchive = true
+respect_noindex = true
 warc_metadata = false
 warc_operator = "Us \"and\" them"
 warc_description = "for \u00e9"
@@ -379,6 +381,8 @@ CrawlConfig every_key() {
       .warc_description = "for \xc3\xa9",
       .rules = {{false, "*/*", {{404, 404}, {500, 599}, {420, 429}}}, {true, "image/*", {}}},
       .content_types = {"text/html", "*/*"},
+      .respect_noarchive = true,
+      .respect_noindex = true,
       .min_free = 2ull << 30,
       .min_free_wait = 5min};
   config.log = {

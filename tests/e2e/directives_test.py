@@ -2,6 +2,7 @@
 
 import trawl_testing as t
 from scripted_server import ScriptedServer, answer, links
+from warc_reader import read_warcs
 
 # A page by what asks not to follow its links, or does not; each has one link, to "<path>/below".
 ASKS = {
@@ -45,6 +46,38 @@ def check_fetched(test, what, pages, server, expected):
     test.check_equal_sets(set(pages), set(expected), f"{what}, output")
     test.check_equal_sets(set(server.paths()), set(expected), f"{what}, requests")
     test.check(not t.repeats(server.paths()), f"{what}: requested twice", server.paths())
+
+
+def left_out(test, directory, options):
+    """Pages that ask not to be kept are fetched, followed and listed, and nothing else."""
+    meta, header = "<meta name=robots content=%s>", "X-Robots-Tag: %s"
+    asks = {"/a-meta": meta % "noarchive", "/a-header": header % "noarchive", "/none": meta % "none",
+            "/i-meta": meta % "noindex", "/i-header": header % "trawl: noindex", "/no": meta % "all",
+            "/other": header % "otherbot: noarchive"}
+    answers = {path: page(what, path + "/below") for path, what in asks.items()}
+    answers.update({path + "/below": answer("<p>" + path) for path in asks})
+    answers["/twice"] = answers["/a-meta"]
+    answers["/"] = answer(links([*asks, "/twice"]))
+    kept_by_default = set(asks) | {"/twice"}
+    for name, output, gone in (
+            ("all", {}, set()),
+            ("archive", {"respect_noarchive": True}, {"/a-meta", "/a-header", "/twice"}),
+            ("both", {"respect_noarchive": True, "respect_noindex": True},
+             {"/a-meta", "/a-header", "/twice", "/none", "/i-meta", "/i-header"})):
+        with ScriptedServer(answers) as server:
+            _, pages = crawl(test, directory, options, f"left_out_{name}", server, output={
+                "warc": True, "files": True, "text": True, **output})
+        listed = {path for path in pages if path in kept_by_default}
+        test.check_equal_sets(listed, kept_by_default, f"{name}: listed")
+        kept = {path for path in listed if pages[path]["warc"]}
+        test.check_equal_sets(kept, kept_by_default - gone, f"{name}: in WARC files")
+        test.check_equal_sets({path for path in listed if pages[path]["file"]}, kept,
+                              f"{name}: as files")
+        test.check_equal_sets({path for path in listed if pages[path]["text"]}, kept,
+                              f"{name}: as text")
+        records = read_warcs(test, directory / f"left_out_{name}" / "output")
+        urls = {record.url for record in records if record.type != "warcinfo"}
+        test.check(not urls & {server.url(path) for path in gone}, f"{name}: records", urls)
 
 
 def nofollow_pages(test, directory, options):
@@ -179,7 +212,7 @@ def link_lines(test, directory, options):
 
 
 def directives(test, directory, options):
-    parts = (nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
+    parts = (left_out, nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
              meta_refresh, link_lines)
     t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 

@@ -96,7 +96,7 @@ def payloads(test, directory, options):
         output = state / "output"
         config = t.write_config(directory / "payloads.toml", t.fast_crawl(
             [server.url()], state, crawl={"user_agent": AGENT},
-            output={"warc": True, "warc_operator": "the operator", "warc_prefix": "pay-loads",
+            fetch={"headers": ["X-Key: s3cret"]}, output={"warc": True, "warc_operator": "the operator", "warc_prefix": "pay-loads",
                     "warc_description": "a test \u00e9"}))
         t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "the crawl")
         pages = {page["url"]: page for page in t.read_pages(test, state)}
@@ -199,6 +199,12 @@ def check_warcinfo(test, records, options):
                     "operator": "the operator", "description": "a test \u00e9",
                     "http-header-user-agent": AGENT}
         test.check(expected.items() <= fields.items(), "the warcinfo record", fields)
+        config = [line for line in text.split("\r\n") if line.startswith("config: ")]
+        test.check('config: output.warc_prefix = "pay-loads"' in config
+                   and any(line.startswith("config: crawl.seeds = [ ") for line in config)
+                   and "config: fetch.headers = (not shown)" in config
+                   and not any("s3cret" in line or "state_dir" in line for line in config),
+                   "the config", config)
         test.check(re.fullmatch(r"pay-loads-\d{17}-\d{5}\.warc\.gz", info.file)
                    and info.headers.get("warc-filename") == info.file, "the file's name", info.file)
 

@@ -67,6 +67,7 @@ def left_out(test, directory, options):
         with ScriptedServer(answers) as server:
             _, pages = crawl(test, directory, options, f"left_out_{name}", server, output={
                 "warc": True, "files": True, "text": True, **output})
+        pages = {path: lines[0] for path, lines in pages.items()}
         listed = {path for path in pages if path in kept_by_default}
         test.check_equal_sets(listed, kept_by_default, f"{name}: listed")
         kept = {path for path in listed if pages[path]["warc"]}

@@ -56,7 +56,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtrawl-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   librocksdb-dev libxxhash-dev libidn2-dev libpsl-dev libfmt-dev libgumbo-dev libxml2-dev zlib1g-dev
-  libexpected-dev "libtrawl0 (= ${PROJECT_VERSION})")
+  libhiredis-dev libssl-dev libexpected-dev "libtrawl0 (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "durable URL frontier and filters for C++20 and C
  Headers, libraries, and files for CMake and pkg-config, to embed the

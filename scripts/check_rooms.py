@@ -24,7 +24,7 @@ FLOORS = [
     ["filter/exact"],
     ["filter"],
     ["frontier/common"],
-    ["frontier/store", "frontier/memory"],
+    ["frontier/store", "frontier/memory", "frontier/redis"],
     ["frontier/commit", "frontier/schedule"],
     ["frontier/recovery"],
     ["frontier"],

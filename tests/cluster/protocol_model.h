@@ -56,7 +56,7 @@ struct Scope {
   unsigned deaths = 0;
   unsigned missed_ticks = 0;
   bool releases = false;
-  // Whether what a finder was told to be pushed must outlive it: its page has ended.
+  // Whether what a finder knows as pushed must outlive it: its page has ended.
   bool finders_may_forget = false;
   bool time = false;
 };

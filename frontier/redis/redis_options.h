@@ -1,0 +1,31 @@
+// RedisOptions: which Redis, and how it is reached.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trawl {
+
+struct RedisAddress {
+  std::string host;  // a name or an IP address, IPv6 without brackets
+  std::uint16_t port = 6379;
+  bool operator==(const RedisAddress&) const = default;
+  auto operator<=>(const RedisAddress&) const = default;
+  std::string text() const;  // "10.0.0.1:6379", "[::1]:6379"
+};
+
+struct RedisOptions {
+  // Any nodes of one cluster, or one server without cluster mode.
+  std::vector<RedisAddress> addresses;
+  std::string username;  // empty: "default"
+  std::string password;  // empty: without AUTH
+  bool tls = false;
+  std::string ca_file;  // PEM; empty: the system's authorities
+  std::chrono::milliseconds connect_timeout{1000};
+  // A node that sends nothing for so long while an answer is due counts as out of reach.
+  std::chrono::milliseconds answer_timeout{2000};
+};
+
+}  // namespace trawl

@@ -1,0 +1,81 @@
+#include "frontier/redis/slot_map.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace trawl {
+
+std::uint16_t SlotMap::number_of(const RedisAddress& node) {
+  const auto found = std::ranges::find(nodes_, node);
+  const auto at = static_cast<std::uint16_t>(found - nodes_.begin());
+  if (found == nodes_.end()) nodes_.push_back(node);
+  return static_cast<std::uint16_t>(at + 1);
+}
+
+// [[first, last, [host, port, id, ...], replica...], ...]. A node that does not know its own
+// address leaves the host empty.
+Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked) {
+  const auto damaged = [&] {
+    return error(
+        ErrorCode::kCorrupt,
+        fmt::format("the Redis node {} answers CLUSTER SLOTS with something else", asked.text()));
+  };
+  if (!reply.is_array()) return damaged();
+  SlotMap map;
+  map.is_cluster_ = true;
+  for (const RedisReply& range : reply.elements) {
+    if (!range.is_array() || range.elements.size() < 3) return damaged();
+    const RedisReply& node = range.elements[2];
+    const std::int64_t first = range.elements[0].integer, last = range.elements[1].integer;
+    if (first < 0 || last < first || last >= static_cast<std::int64_t>(kSlots)) return damaged();
+    if (!node.is_array() || node.elements.size() < 2) return damaged();
+    const std::int64_t port = node.elements[1].integer;
+    if (port <= 0 || port > 65535) return damaged();
+    RedisAddress address{.host = node.elements[0].text, .port = static_cast<std::uint16_t>(port)};
+    if (address.host.empty() || address.host == "?") address.host = asked.host;
+    const std::uint16_t number = map.number_of(address);
+    for (std::int64_t slot = first; slot <= last; ++slot) {
+      map.node_of_[static_cast<std::size_t>(slot)] = number;
+      if (range.elements.size() > 3) map.replicated_.set(static_cast<std::size_t>(slot));
+    }
+  }
+  map.replicated_ |= replicated_;
+  *this = std::move(map);
+  return {};
+}
+
+void SlotMap::set_single(const RedisAddress& server, bool has_replicas) {
+  is_cluster_ = false;
+  nodes_ = {server};
+  node_of_.fill(1);
+  if (has_replicas) replicated_.set();
+}
+
+void SlotMap::move(std::uint16_t slot, const RedisAddress& node) {
+  node_of_[slot] = number_of(node);
+}
+
+std::optional<RedisAddress> SlotMap::node_of(std::uint16_t slot) const {
+  const std::uint16_t number = node_of_[slot];
+  if (number == 0) return std::nullopt;
+  return nodes_[number - 1u];
+}
+
+std::optional<RedisAddress> redirected_to(const RedisReply& reply, const RedisAddress& asked) {
+  const std::string_view text = reply.text;
+  const std::size_t space = text.rfind(' '), colon = text.rfind(':');
+  if (space == std::string_view::npos || colon == std::string_view::npos || colon < space)
+    return std::nullopt;
+  RedisAddress to{.host = std::string(text.substr(space + 1, colon - space - 1)), .port = 0};
+  const auto [end, failed] =
+      std::from_chars(text.data() + colon + 1, text.data() + text.size(), to.port);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (to.host.empty()) to.host = asked.host;
+  return to;
+}
+
+}  // namespace trawl

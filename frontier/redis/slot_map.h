@@ -1,0 +1,47 @@
+// SlotMap: which node has which slots.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "trawl/result.h"
+
+#include "frontier/redis/redis_options.h"
+#include "frontier/redis/redis_reply.h"
+
+namespace trawl {
+
+class SlotMap {
+ public:
+  static constexpr std::size_t kSlots = 16384;
+
+  // Replaces the map by a reply to CLUSTER SLOTS that `asked` gave. Errors: kCorrupt.
+  Result<void> read(const RedisReply& reply, const RedisAddress& asked);
+  // One server without cluster mode has all slots.
+  void set_single(const RedisAddress& server, bool has_replicas);
+  void move(std::uint16_t slot, const RedisAddress& node);
+
+  // Empty for a slot that no node has.
+  std::optional<RedisAddress> node_of(std::uint16_t slot) const;
+  // Whether the slot's master had replicas when this map, or an earlier one, was read. It does not
+  // end when a failover leaves a master without one: a write would then be in one place only.
+  bool has_replicas(std::uint16_t slot) const { return replicated_[slot]; }
+  const std::vector<RedisAddress>& nodes() const noexcept { return nodes_; }
+  bool is_cluster() const noexcept { return is_cluster_; }
+
+ private:
+  std::uint16_t number_of(const RedisAddress& node);
+
+  std::vector<RedisAddress> nodes_;
+  std::array<std::uint16_t, kSlots> node_of_{};  // 1 + index; 0: none
+  std::bitset<kSlots> replicated_;
+  bool is_cluster_ = false;
+};
+
+// The address in a reply such as "MOVED 3999 127.0.0.1:6381"; without a host it is that of `asked`.
+std::optional<RedisAddress> redirected_to(const RedisReply& reply, const RedisAddress& asked);
+
+}  // namespace trawl

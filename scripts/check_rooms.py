@@ -25,7 +25,7 @@ FLOORS = [
     ["filter"],
     ["frontier/common"],
     ["frontier/store", "frontier/memory", "frontier/redis"],
-    ["frontier/commit", "frontier/schedule"],
+    ["frontier/commit", "frontier/schedule", "frontier/shared"],
     ["frontier/recovery"],
     ["frontier"],
     ["crawler/parse/encoding", "crawler/patterns", "crawler/sample_site", "crawler/status/page",

@@ -30,7 +30,7 @@ test_packages=(
   wget2          # bench/peers measures against it
   prometheus     # promtool checks the metrics
   redis-tools python3-redis  # clients of trawl serve
-  redis-server   # bench/resp_bench.py measures against it
+  redis-server   # the tests of the shared frontier; bench/resp_bench.py measures against it
   doxygen        # the API reference
   mypy python3-pytest python3-aiohttp python3-scrapy  # the Python package is tested with them
   python3-setuptools python3-wheel python3-pip python3-venv  # its wheel

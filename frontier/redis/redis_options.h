@@ -18,13 +18,13 @@ struct RedisAddress {
 
 struct RedisOptions {
   // Any nodes of one cluster, or one server without cluster mode.
-  std::vector<RedisAddress> addresses;
-  std::string username;  // empty: "default"
-  std::string password;  // empty: without AUTH
+  std::vector<RedisAddress> addresses = {};
+  std::string username = {};  // empty: "default"
+  std::string password = {};  // empty: without AUTH
   bool tls = false;
-  std::string ca_file;  // PEM; empty: the system's authorities
+  std::string ca_file = {};  // PEM; empty: the system's authorities
   std::chrono::milliseconds connect_timeout{1000};
-  // A node that sends nothing for so long while an answer is due counts as out of reach.
+  // A node that sends nothing for this long while an answer is due counts as out of reach.
   std::chrono::milliseconds answer_timeout{2000};
 };
 

@@ -55,7 +55,7 @@ TEST(RedisCommand, SlotsAreThoseOfTheSpecification) {
 TEST(RedisCommand, IsEncodedAsAnArrayOfStrings) {
   std::string bytes;
   set("key", std::string("a\r\n\0b", 5)).encode(bytes, false);
-  EXPECT_EQ(bytes, std::string("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\na\r\n\0b\r\n", 36));
+  EXPECT_EQ(bytes, std::string("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\na\r\n\0b\r\n", 33));
 }
 
 TEST(ReplyReader, ReadsNestedRepliesInPieces) {

@@ -1,0 +1,73 @@
+// BucketBatch: the changes of a bucket that Redis applies together, once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frontier/store/host_record.h"
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+// Names a message: the session of its sender, and a number.
+using MessageId = std::array<char, 16>;
+
+// A link found by a crawler that does not own its bucket.
+struct InboxMessage {
+  MessageId id{};
+  std::string body;
+};
+
+// The totals of a bucket, as in its key `m`.
+struct BucketMeta {
+  std::uint64_t version = 0;        // number of the last batch
+  std::string counters;             // encode_counters(); empty before the first batch
+  std::uint64_t next_sequence = 0;  // QueueOrder::sequence
+  std::uint64_t open = 0;           // URLs queued or deferred
+  std::uint64_t segment = 0;        // the newest key of fingerprints
+};
+
+// A host of a bucket: its record, and the priorities for which it has a queue.
+struct BucketHost {
+  HostRecord record;
+  std::vector<std::int32_t> priorities;
+  friend bool operator==(const BucketHost&, const BucketHost&) = default;
+};
+std::string encode_bucket_host(const BucketHost& host);
+std::optional<BucketHost> decode_bucket_host(std::string_view value);
+
+// An element of a queue is the sequence, big-endian, and the record; the order of the list is that
+// of the sequences.
+std::string encode_queued(std::uint64_t sequence, std::string_view record);
+std::string encode_sequence(std::uint64_t sequence);
+std::optional<std::pair<std::uint64_t, std::string_view>> decode_queued(std::string_view element);
+
+// A member of the deferred URLs; its time is the score.
+std::string encode_bucket_deferred(const DeferredUrl& url);
+std::optional<DeferredUrl> decode_bucket_deferred(std::string_view member, std::int64_t score);
+
+struct BucketBatch {
+  struct Queue {
+    HostId host = 0;
+    std::int32_t priority = 0;
+    std::vector<std::uint64_t> ended = {};  // sequences
+    std::vector<std::string> added = {};    // encode_queued(), in order
+  };
+
+  std::vector<std::uint64_t> admitted;  // fingerprints
+  std::vector<MessageId> taken;         // in the order in which they were read
+  std::vector<std::pair<HostId, std::optional<BucketHost>>> hosts;  // without a value: removed
+  std::vector<DeferredUrl> deferred;
+  std::vector<DeferredUrl> no_longer_deferred;
+  // Held and failed URLs by fingerprint; without a value: removed.
+  std::vector<std::pair<std::uint64_t, std::optional<std::string>>> set_aside;
+  std::vector<Queue> queues;
+  BucketMeta meta;  // afterwards, without the version
+};
+
+}  // namespace trawl

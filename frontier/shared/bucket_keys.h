@@ -1,0 +1,42 @@
+// BucketKeys: the names of the keys in which Redis holds the buckets of a crawl.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+using BucketId = std::uint32_t;
+
+// All keys of a bucket have the tag {crawl:bucket}, the bucket in hexadecimal: they share a slot,
+// hence a node and the order of its replication.
+class BucketKeys {
+ public:
+  // Precondition: `crawl` is not empty and has no braces.
+  explicit BucketKeys(std::string crawl) : crawl_(std::move(crawl)) {}
+
+  std::string meta(BucketId bucket) const { return key(bucket, "m"); }
+  // The fingerprints are in several keys, so that none grows large.
+  std::string fingerprints(BucketId bucket, std::uint64_t segment) const {
+    return key(bucket, "f" + std::to_string(segment));
+  }
+  std::string inbox(BucketId bucket) const { return key(bucket, "i"); }
+  std::string hosts(BucketId bucket) const { return key(bucket, "h"); }
+  std::string deferred(BucketId bucket) const { return key(bucket, "d"); }
+  std::string set_aside(BucketId bucket) const { return key(bucket, "e"); }
+  std::string queue(BucketId bucket, HostId host, std::int32_t priority) const;
+
+  // The type, as Redis names it, that the key of a bucket has if it exists.
+  static std::string_view type_of(std::string_view key);
+
+ private:
+  std::string key(BucketId bucket, std::string_view name) const;
+  std::string crawl_;
+};
+
+}  // namespace trawl

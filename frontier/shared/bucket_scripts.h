@@ -1,0 +1,131 @@
+// BucketScripts: what is executed next to the data of a bucket, each script as a whole or not at
+// all.
+#pragma once
+
+#include "frontier/redis/redis_command.h"
+
+namespace trawl {
+
+// The protocol is that of tests/cluster/protocol_model.h. Fields of the key `m`: `t` token of the
+// owner, empty without one; `r` name of the last claim or renewal, never used twice; `v` number of
+// the last batch; `c`, `q`, `open`, `s` as in BucketMeta.
+//
+// Each answers with an array whose first element is a word: OK; FENCED, the caller is not the
+// owner; DONE, the batch was applied before; BEHIND, earlier batches are missing. The second
+// element of all but FENCED is the number of the last batch.
+//
+// Redis refuses commands that need memory when it is full, in a script only as the first write. So
+// a script that admits URLs begins with a write that needs memory, and is refused whole; the others
+// begin with one that frees some, and go through: owners keep their buckets and pages end.
+//
+// A key of another type would end a script half-way: an owner finds one when it loads the bucket.
+struct BucketScripts {
+  // KEYS m. ARGV token seen, renewal seen, new token.
+  // A claim that was executed but not answered may be sent again; it must not set `r` again then,
+  // whose names would come back.
+  RedisScript claim{R"lua(
+local m = redis.call('HMGET', KEYS[1], 't', 'r', 'v', 'c', 'q', 'open', 's')
+if m[1] ~= ARGV[3] then
+  if (m[1] or '') ~= ARGV[1] or (m[2] or '') ~= ARGV[2] then return {'FENCED'} end
+  redis.call('HDEL', KEYS[1], '')
+  redis.call('HSET', KEYS[1], 'r', ARGV[3])
+end
+redis.call('HDEL', KEYS[1], '')
+redis.call('HSET', KEYS[1], 't', ARGV[3])
+return {'OK', m[3] or '0', m[4] or '', m[5] or '0', m[6] or '0', m[7] or '0'}
+)lua"};
+  // KEYS m. ARGV token, name of this renewal.
+  RedisScript renew{R"lua(
+local m = redis.call('HMGET', KEYS[1], 't', 'v')
+if m[1] ~= ARGV[1] then return {'FENCED'} end
+redis.call('HDEL', KEYS[1], '')
+redis.call('HSET', KEYS[1], 'r', ARGV[2])
+return {'OK', m[2] or '0'}
+)lua"};
+  // KEYS m. ARGV token.
+  RedisScript release{R"lua(
+local m = redis.call('HMGET', KEYS[1], 't', 'v')
+if m[1] ~= ARGV[1] then return {'FENCED'} end
+redis.call('HDEL', KEYS[1], '')
+redis.call('HSET', KEYS[1], 't', '')
+return {'OK', m[2] or '0'}
+)lua"};
+  // KEYS m, f<s>, i, h, d, e, queues. ARGV token, number, then c, q, open, s, fingerprints, and
+  // lists that begin with their sizes: ids of messages taken; hosts and values (empty: removed);
+  // scores and deferred URLs added; deferred URLs removed; fingerprints and values set aside
+  // (empty: removed); for each queue: sequences ended, records added. A message is popped only
+  // while its id is the one that was read: after a failover others may be at the head. A batch that
+  // was applied is written again in part, so that WAIT waits for it. The third element of OK is the
+  // number of URLs that ended but were not in their queue.
+  RedisScript apply{R"lua(
+local m = redis.call('HMGET', KEYS[1], 't', 'v')
+if m[1] ~= ARGV[1] then return {'FENCED'} end
+local v, n = tonumber(m[2] or '0'), tonumber(ARGV[2])
+if n <= v then
+  redis.call('HDEL', KEYS[1], '')
+  redis.call('HSET', KEYS[1], 'v', v)
+  return {'DONE', tostring(v)}
+end
+if n ~= v + 1 then return {'BEHIND', tostring(v)} end
+local at = 8
+local function count()
+  at = at + 1
+  return tonumber(ARGV[at - 1])
+end
+local function each(size, call)
+  local n = count()
+  for i = 1, n do
+    call(ARGV[at], ARGV[at + 1])
+    at = at + size
+  end
+end
+if ARGV[7] ~= '' then
+  redis.call('RPUSH', KEYS[2], ARGV[7])
+else
+  redis.call('HDEL', KEYS[1], '')
+end
+local popping = true
+each(1, function(id)
+  if not popping then return end
+  local head = redis.call('LINDEX', KEYS[3], 0)
+  popping = head and string.sub(head, 1, 16) == id
+  if popping then redis.call('LPOP', KEYS[3]) end
+end)
+each(2, function(host, value)
+  if value == '' then redis.call('HDEL', KEYS[4], host) else redis.call('HSET', KEYS[4], host, value) end
+end)
+each(2, function(score, url) redis.call('ZADD', KEYS[5], score, url) end)
+each(1, function(url) redis.call('ZREM', KEYS[5], url) end)
+each(2, function(url, value)
+  if value == '' then redis.call('HDEL', KEYS[6], url) else redis.call('HSET', KEYS[6], url, value) end
+end)
+local missing = 0
+for k = 7, #KEYS do
+  local key = KEYS[k]
+  each(1, function(sequence)
+    local from = 0
+    repeat
+      local part = redis.call('LRANGE', key, from, from + (from == 0 and 0 or 63))
+      for i, url in ipairs(part) do
+        if string.sub(url, 1, 8) == sequence then
+          if from == 0 then redis.call('LPOP', key) else redis.call('LREM', key, 1, url) end
+          return
+        end
+      end
+      from = from + #part
+    until #part == 0
+    missing = missing + 1
+  end)
+  local added = count()
+  while added > 0 do
+    local part = math.min(added, 500)
+    redis.call('RPUSH', key, unpack(ARGV, at, at + part - 1))
+    at, added = at + part, added - part
+  end
+end
+redis.call('HSET', KEYS[1], 'v', n, 'c', ARGV[3], 'q', ARGV[4], 'open', ARGV[5], 's', ARGV[6])
+return {'OK', tostring(n), tostring(missing)}
+)lua"};
+};
+
+}  // namespace trawl

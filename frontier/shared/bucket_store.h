@@ -1,0 +1,137 @@
+// BucketStore: the buckets of a crawl in Redis.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trawl/result.h"
+
+#include "frontier/redis/redis_client.h"
+#include "frontier/redis/redis_command.h"
+#include "frontier/shared/bucket_batch.h"
+#include "frontier/shared/bucket_keys.h"
+#include "frontier/shared/bucket_scripts.h"
+
+namespace trawl {
+
+// Calls on several buckets go to all nodes at once, in one pipeline each. Values are checked when
+// read: kCorrupt names the key of a damaged one, and says so too of a key that has another type,
+// which another program's data would have. Not thread-safe.
+class BucketStore {
+ public:
+  // Who owns a bucket. A crawler may claim a bucket that it has seen unchanged for the time of a
+  // lease, or without a token.
+  struct Owner {
+    std::string token;    // empty: none
+    std::string renewal;  // of the last claim or renewal
+    // Of the last batch; with `exists`, for owners that look whether the node lost its data.
+    std::uint64_t version = 0;
+    bool exists = false;
+    bool operator==(const Owner&) const = default;
+  };
+
+  // How a write ended.
+  struct Written {
+    enum class Code : std::uint8_t {
+      kDone,
+      kFenced,   // another crawler owns the bucket; nothing was written
+      kBehind,   // the bucket lacks batches after `version`: a failover took them back
+      kFull,     // Redis has no memory for it; nothing was written
+      kUnknown,  // it may have been written, or a failover may take it back: see `error`
+      kFailed,   // see `error`
+    };
+    Code code = Code::kUnknown;
+    std::uint64_t version = 0;        // of kDone and kBehind
+    std::uint64_t missing = 0;        // URLs that ended and were not in their queue
+    std::optional<Error> error = {};  // of kFull, kUnknown and kFailed
+  };
+
+  struct Claim {
+    BucketId bucket = 0;
+    Owner seen = {};
+    std::string token = {};  // never used before
+  };
+  struct Claimed {
+    Written result;
+    BucketMeta meta;  // if kDone
+  };
+  struct Renewal {
+    BucketId bucket = 0;
+    std::string token;
+    std::string name;  // never used before: a renewal without an answer is not repeated
+  };
+  struct Release {
+    BucketId bucket = 0;
+    std::string token;
+  };
+  struct Push {
+    BucketId bucket = 0;
+    std::vector<InboxMessage> messages;
+  };
+
+  // `replicated`: a write counts when a replica has it, on nodes that have replicas. Claims,
+  // renewals and releases always do. `client` must outlive the store.
+  BucketStore(RedisClient& client, BucketKeys keys, bool replicated)
+      : client_(client), keys_(std::move(keys)), replicated_(replicated) {}
+
+  // How long a call may take while Redis is out of reach.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+
+  std::vector<Result<Owner>> owners(std::span<const BucketId> buckets);
+  std::vector<Claimed> claim(std::span<const Claim> claims);
+  // The owner's time counts from before the call.
+  std::vector<Written> renew(std::span<const Renewal> renewals);
+  // Only after all batches of the owner are replicated: no crawler replays them afterwards. kFenced
+  // also if it was released before.
+  std::vector<Written> release(std::span<const Release> releases);
+
+  // Batch `number` of an owner, encoded, to be kept for replay. `segment` is its key of
+  // fingerprints, as in batch.meta.
+  RedisCommand encode(BucketId bucket, std::string_view token, std::uint64_t number,
+                      const BucketBatch& batch) const;
+  // Applies batches, those of a bucket in the order of their numbers. May be repeated.
+  std::vector<Written> apply(std::span<const RedisCommand> batches);
+  // Appends messages to inboxes. Not fenced; may be repeated, then an owner sees them twice.
+  std::vector<Written> push(std::span<const Push> pushes);
+
+  // The first messages of inboxes.
+  std::vector<Result<std::vector<InboxMessage>>> read_inboxes(std::span<const BucketId> buckets,
+                                                              std::size_t limit);
+  std::vector<Result<std::uint64_t>> inbox_sizes(std::span<const BucketId> buckets);
+  // URLs of a queue from the position `from` on, at most `limit`.
+  Result<std::vector<QueuedUrl>> read_queue(BucketId bucket, HostId host, std::int32_t priority,
+                                            std::size_t from, std::size_t limit);
+  Result<std::uint64_t> queue_size(BucketId bucket, HostId host, std::int32_t priority);
+
+  // What a new owner loads. Each calls `visit` with everything, in parts.
+  Result<void> visit_fingerprints(BucketId bucket, std::uint64_t newest_segment,
+                                  const std::function<void(std::span<const std::uint64_t>)>& visit);
+  Result<void> visit_hosts(BucketId bucket, const std::function<void(HostId, BucketHost)>& visit);
+  Result<void> visit_deferred(BucketId bucket, const std::function<void(DeferredUrl)>& visit);
+  Result<void> visit_set_aside(
+      BucketId bucket,
+      const std::function<void(std::uint64_t fingerprint, std::string_view value)>& visit);
+
+ private:
+  std::vector<Written> write(std::span<const RedisCommand> commands, bool wait);
+  Written written(const RedisCommand& command, RedisAnswer& answer);
+  Result<RedisReply> read(const RedisCommand& command);
+  Result<RedisReply> checked(const RedisCommand& command, RedisAnswer answer);
+  Error explain(const RedisCommand& command, const RedisReply& reply);
+  Result<void> visit_hash(const std::string& key,
+                          const std::function<bool(std::string_view, std::string_view)>& visit);
+
+  RedisClient& client_;
+  BucketKeys keys_;
+  bool replicated_;
+  BucketScripts scripts_;
+  std::chrono::milliseconds patience_{2000};
+};
+
+}  // namespace trawl

@@ -31,6 +31,8 @@ class BucketKeys {
   std::string set_aside(BucketId bucket) const { return key(bucket, "e"); }
   std::string queue(BucketId bucket, HostId host, std::int32_t priority) const;
 
+  std::string members() const;
+
   // The type, as Redis names it, that the key of a bucket has if it exists.
   static std::string_view type_of(std::string_view key);
 

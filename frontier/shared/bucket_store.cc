@@ -236,6 +236,26 @@ Result<void> BucketStore::visit_deferred(BucketId bucket,
   }
 }
 
+Result<std::vector<MemberTable::Seen>> BucketStore::members() {
+  std::vector<MemberTable::Seen> members;
+  const std::string key = keys_.members();
+  auto visited = visit_hash(key, [&](std::string_view name, std::string_view value) {
+    const auto record = decode_member(value);
+    if (record) members.push_back({.name = std::string(name), .record = *record});
+    return record.has_value();
+  });
+  if (!visited) return tl::unexpected(visited.error());
+  return members;
+}
+
+Result<void> BucketStore::set_member(std::string_view name, const MemberRecord& record) {
+  const std::string key = keys_.members();
+  RedisCommand command("HSET", key);
+  auto reply = read(command.arg(key).arg(name).arg(encode_member(record)));
+  if (!reply) return tl::unexpected(reply.error());
+  return {};
+}
+
 // Writes.
 
 Error BucketStore::explain(const RedisCommand& command, const RedisReply& reply) {

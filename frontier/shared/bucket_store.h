@@ -17,6 +17,7 @@
 #include "frontier/shared/bucket_batch.h"
 #include "frontier/shared/bucket_keys.h"
 #include "frontier/shared/bucket_scripts.h"
+#include "frontier/shared/member_table.h"
 
 namespace trawl {
 
@@ -108,6 +109,9 @@ class BucketStore {
   Result<std::vector<QueuedUrl>> read_queue(BucketId bucket, HostId host, std::int32_t priority,
                                             std::size_t from, std::size_t limit);
   Result<std::uint64_t> queue_size(BucketId bucket, HostId host, std::int32_t priority);
+
+  Result<std::vector<MemberTable::Seen>> members();
+  Result<void> set_member(std::string_view name, const MemberRecord& record);
 
   // What a new owner loads. Each calls `visit` with everything, in parts.
   Result<void> visit_fingerprints(BucketId bucket, std::uint64_t newest_segment,

@@ -1,0 +1,164 @@
+#include "frontier/shared/bucket_ownership.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "frontier/shared/bucket_shares.h"
+
+namespace trawl {
+
+using Code = BucketStore::Written::Code;
+
+BucketOwnership::BucketOwnership(BucketStore& store, Options options,
+                                 std::function<SteadyTime()> clock)
+    : store_(store),
+      options_(std::move(options)),
+      clock_(std::move(clock)),
+      members_(options_.member, options_.session, 2 * options_.lease),
+      buckets_(std::make_unique<Bucket[]>(options_.buckets)) {}
+
+Result<BucketOwnership::Events> BucketOwnership::step() {
+  Events events;
+  if (!renewed_ || clock_() - *renewed_ >= options_.lease / 4) {
+    renewed_ = clock_();
+    renew(events);
+    if (auto met = meet(events); !met) return tl::unexpected(met.error());
+  }
+  if (!looked_ || clock_() - *looked_ >= options_.lease / 10) {
+    looked_ = clock_();
+    look(events);
+  }
+  return events;
+}
+
+std::size_t BucketOwnership::owned() const {
+  std::size_t count = 0;
+  for (BucketId b = 0; b < options_.buckets; ++b)
+    count += buckets_[b].token.empty() ? 0 : 1;
+  return count;
+}
+
+void BucketOwnership::allow_starts(Bucket& bucket, SteadyTime sent) {
+  const SteadyTime until = sent + options_.lease * 8 / 10;
+  bucket.deadline.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void BucketOwnership::drop(BucketId b) {
+  Bucket& bucket = buckets_[b];
+  bucket.deadline.store(0, std::memory_order_relaxed);
+  bucket.token.clear();
+  bucket.to_release = false;
+  bucket.seen = {};
+  bucket.seen_since.reset();
+}
+
+void BucketOwnership::renew(Events& events) {
+  std::vector<BucketStore::Renewal> renewals;
+  for (BucketId b = 0; b < options_.buckets; ++b)
+    if (!buckets_[b].token.empty())
+      renewals.push_back({.bucket = b, .token = buckets_[b].token, .name = fresh_name()});
+  if (renewals.empty()) return;
+  const SteadyTime sent = clock_();
+  const auto results = store_.renew(renewals);
+  std::vector<BucketId> lost;
+  for (std::size_t i = 0; i < renewals.size(); ++i) {
+    Bucket& bucket = buckets_[renewals[i].bucket];
+    if (results[i].code == Code::kDone) {
+      bucket.version = std::max(bucket.version, results[i].version);
+      allow_starts(bucket, sent);
+    } else if (results[i].code == Code::kFenced) {
+      lost.push_back(renewals[i].bucket);
+    } else if (results[i].error) {
+      events.troubles.push_back(*results[i].error);
+    }
+  }
+  if (!lost.empty()) check_whether_emptied(lost, events);
+}
+
+// Without AOF a node that was started again is empty: claiming its buckets would start the crawl
+// again. The owner knows better.
+void BucketOwnership::check_whether_emptied(const std::vector<BucketId>& lost, Events& events) {
+  const auto owners = store_.owners(lost);
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    Bucket& bucket = buckets_[lost[i]];
+    const bool emptied = owners[i] && !owners[i]->exists && !bucket.token.empty();
+    drop(lost[i]);
+    bucket.emptied = bucket.emptied || emptied;
+    (emptied ? events.emptied : events.lost).push_back(lost[i]);
+  }
+}
+
+Result<void> BucketOwnership::meet(Events& events) {
+  auto members = store_.members();
+  if (!members) {
+    events.troubles.push_back(members.error());
+    return {};
+  }
+  if (auto seen = members_.see(*members, clock_()); !seen) return seen;
+  if (auto written = store_.set_member(options_.member, members_.beat(owned())); !written)
+    events.troubles.push_back(written.error());
+  return {};
+}
+
+void BucketOwnership::look(Events& events) {
+  const std::vector<std::string> members = members_.living(clock_());
+  std::vector<BucketId> others;
+  for (BucketId b = 0; b < options_.buckets; ++b) {
+    Bucket& bucket = buckets_[b];
+    if (bucket.emptied) continue;
+    if (bucket.token.empty()) {
+      others.push_back(b);
+      continue;
+    }
+    const std::string& preferred = members[preferred_member(b, members)];
+    if (bucket.to_release || !members_.has_moved(preferred, clock_())) continue;
+    bucket.to_release = true;
+    events.to_release.push_back(b);
+  }
+  // A crawler that was just started waits for the first look at the members.
+  const auto owners = store_.owners(others);
+  const SteadyTime now = clock_();
+  std::vector<BucketStore::Claim> claims;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    Bucket& bucket = buckets_[others[i]];
+    if (!owners[i]) {
+      events.troubles.push_back(owners[i].error());
+      bucket.seen_since.reset();  // what happened meanwhile is not known
+      continue;
+    }
+    const bool same = bucket.seen_since && bucket.seen.token == owners[i]->token &&
+                      bucket.seen.renewal == owners[i]->renewal;
+    if (!same) bucket.seen_since = now;
+    bucket.seen = *owners[i];
+    const bool free = bucket.seen.token.empty() || now - *bucket.seen_since >= options_.lease;
+    if (!claims_ || !free || members[preferred_member(others[i], members)] != options_.member)
+      continue;
+    claims.push_back({.bucket = others[i], .seen = bucket.seen, .token = fresh_name()});
+  }
+  if (!claims.empty()) claim(std::move(claims), events);
+}
+
+void BucketOwnership::claim(std::vector<BucketStore::Claim> claims, Events& events) {
+  const SteadyTime sent = clock_();
+  const auto claimed = store_.claim(claims);
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    Bucket& bucket = buckets_[claims[i].bucket];
+    const BucketStore::Written& result = claimed[i].result;
+    bucket.seen_since.reset();
+    if (result.error) events.troubles.push_back(*result.error);
+    if (result.code != Code::kDone) continue;
+    bucket.token = claims[i].token;
+    bucket.version = claimed[i].meta.version;
+    allow_starts(bucket, sent);
+    events.gained.push_back({.bucket = claims[i].bucket, .meta = claimed[i].meta});
+  }
+}
+
+BucketStore::Written BucketOwnership::release(BucketId bucket) {
+  const BucketStore::Release release{.bucket = bucket, .token = buckets_[bucket].token};
+  drop(bucket);  // before Redis knows
+  return store_.release(std::span(&release, 1)).front();
+}
+
+}  // namespace trawl

@@ -1,0 +1,110 @@
+// BucketOwnership: which buckets this crawler owns, and until when it may start their requests.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trawl/clocks.h"
+#include "trawl/result.h"
+
+#include "frontier/shared/bucket_batch.h"
+#include "frontier/shared/bucket_store.h"
+#include "frontier/shared/member_table.h"
+
+namespace trawl {
+
+// The rules of tests/cluster/protocol_model.h. Only durations of the own clock count:
+// - A bucket whose token and last renewal this crawler has seen unchanged for the lease time, or
+//   that has no token, may be claimed.
+// - A claim or renewal that is replicated allows starts until 0.8 of the lease time after it was
+//   sent.
+// - Each claim and each renewal has a name that is never used again.
+// The clock must go on while the machine sleeps, as CLOCK_BOOTTIME does: an owner that wakes up has
+// to know that its time is over.
+// Not thread-safe, except may_start().
+class BucketOwnership {
+ public:
+  struct Options {
+    std::string member;   // its name: the same in every run of this crawler
+    std::string session;  // of this process: unique
+    BucketId buckets = 256;
+    std::chrono::milliseconds lease{10'000};
+  };
+  // What step() found.
+  struct Events {
+    struct Gained {
+      BucketId bucket;
+      BucketMeta meta;
+    };
+    // Owned from now on: load it, and let its hosts rest their delays.
+    std::vector<Gained> gained;
+    std::vector<BucketId> lost;  // drop it
+    // Another member should own it: start no further requests, end those open, then release() it.
+    std::vector<BucketId> to_release;
+    // Its node lost all data of it: it is dropped, and not claimed again.
+    std::vector<BucketId> emptied;
+    // What did not work; it is tried again.
+    std::vector<Error> troubles;
+  };
+
+  BucketOwnership(BucketStore& store, Options options, std::function<SteadyTime()> clock);
+
+  // Renews, looks at the others, and claims, as far as each is due. Call it at least every tenth of
+  // the lease time. Errors: kInUse if another crawler has this member's name: stop.
+  Result<Events> step();
+  // Stops claiming, for a crawler that is about to end.
+  void claim_no_more() { claims_ = false; }
+  // Gives a bucket back whose batches are all replicated. It is dropped in any case.
+  BucketStore::Written release(BucketId bucket);
+  // For a batch that was refused.
+  void drop(BucketId bucket);
+
+  // Whether a request to a host of the bucket may start. Thread-safe.
+  bool may_start(BucketId bucket, SteadyTime now) const {
+    return now.time_since_epoch().count() <
+           buckets_[bucket].deadline.load(std::memory_order_relaxed);
+  }
+  // Empty if it is not owned.
+  const std::string& token(BucketId bucket) const { return buckets_[bucket].token; }
+  std::size_t owned() const;
+  std::vector<std::string> living() const { return members_.living(clock_()); }
+
+ private:
+  struct Bucket {
+    std::string token;  // of the own claim; empty: not owned
+    std::uint64_t version = 0;
+    bool to_release = false;
+    bool emptied = false;
+    std::atomic<SteadyTime::rep> deadline{0};
+    // Of other owners.
+    BucketStore::Owner seen;
+    std::optional<SteadyTime> seen_since;
+  };
+
+  std::string fresh_name() { return options_.session + "." + std::to_string(++names_); }
+  void renew(Events& events);
+  Result<void> meet(Events& events);
+  void look(Events& events);
+  void claim(std::vector<BucketStore::Claim> claims, Events& events);
+  void check_whether_emptied(const std::vector<BucketId>& lost, Events& events);
+  void allow_starts(Bucket& bucket, SteadyTime sent);
+
+  BucketStore& store_;
+  Options options_;
+  std::function<SteadyTime()> clock_;
+  MemberTable members_;
+  std::unique_ptr<Bucket[]> buckets_;
+  std::uint64_t names_ = 0;
+  bool claims_ = true;
+  std::optional<SteadyTime> renewed_, looked_;
+};
+
+}  // namespace trawl

@@ -136,11 +136,32 @@ Result<void> RedisClient::refresh() {
   std::optional<Error> last;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto read = read_map(nodes[(asked_ + i) % nodes.size()]);
-    if (read) return {};
+    if (read) {
+      ask_for_replicas();
+      return {};
+    }
     // What a person has to repair is worth more than a node that is away.
     if (!last || last->code == ErrorCode::kUnavailable) last = read.error();
   }
   return tl::unexpected(*last);
+}
+
+// CLUSTER SLOTS leaves out replicas of which the node asked has not heard yet, as in the first
+// seconds of a cluster; their master knows them.
+void RedisClient::ask_for_replicas() {
+  if (!slots_.is_cluster()) return;
+  for (const RedisAddress& node : std::vector<RedisAddress>(slots_.nodes())) {
+    if (!asked_for_replicas_.insert(node).second) continue;
+    auto opened = connection(node);
+    if (!opened) continue;
+    auto role = (*opened)->ask(encode_command({"ROLE"}), options_.answer_timeout);
+    if (!role) {
+      connections_.erase(node);
+    } else if (role->elements.size() >= 3 && role->elements[0].text == "master" &&
+               !role->elements[2].elements.empty()) {
+      slots_.set_replicated(node);
+    }
+  }
 }
 
 Result<void> RedisClient::read_map(const RedisAddress& node) {

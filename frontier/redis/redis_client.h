@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,7 @@ class RedisClient {
   explicit RedisClient(RedisOptions options) : options_(std::move(options)) {}
   Result<RedisConnection*> connection(const RedisAddress& node);
   Result<void> read_map(const RedisAddress& node);
+  void ask_for_replicas();
   void exchange(std::span<const RedisCommand> commands, const Run& run,
                 std::chrono::steady_clock::time_point until, std::vector<Waiting>& waiting,
                 std::vector<RedisAnswer>& answers);
@@ -85,6 +87,7 @@ class RedisClient {
   SlotMap slots_;
   std::map<RedisAddress, RedisConnection> connections_;
   std::size_t asked_ = 0;  // which node was asked for the map last
+  std::set<RedisAddress> asked_for_replicas_;
 };
 
 }  // namespace trawl

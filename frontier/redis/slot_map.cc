@@ -55,6 +55,12 @@ void SlotMap::set_single(const RedisAddress& server, bool has_replicas) {
   if (has_replicas) replicated_.set();
 }
 
+void SlotMap::set_replicated(const RedisAddress& node) {
+  const std::uint16_t number = number_of(node);
+  for (std::size_t slot = 0; slot < kSlots; ++slot)
+    if (node_of_[slot] == number) replicated_.set(slot);
+}
+
 void SlotMap::move(std::uint16_t slot, const RedisAddress& node) {
   node_of_[slot] = number_of(node);
 }

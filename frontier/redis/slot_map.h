@@ -22,6 +22,8 @@ class SlotMap {
   Result<void> read(const RedisReply& reply, const RedisAddress& asked);
   // One server without cluster mode has all slots.
   void set_single(const RedisAddress& server, bool has_replicas);
+  // The node said that replicas are connected to it.
+  void set_replicated(const RedisAddress& node);
   void move(std::uint16_t slot, const RedisAddress& node);
 
   // Empty for a slot that no node has.

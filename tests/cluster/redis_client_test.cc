@@ -179,12 +179,15 @@ TEST(RedisClient, WaitCoversWhatAnotherConnectionWrote) {
   SKIP_WITHOUT_REDIS();
   const RedisServer master;
   RedisServer replica({"--replicaof", "127.0.0.1 " + master.port()});
-  while (master.cli({"info", "replication"}).find("state=online") == std::string::npos)
+  for (int i = 0;
+       i < 1000 && master.cli({"info", "replication"}).find("state=online") == std::string::npos;
+       ++i)
     std::this_thread::sleep_for(milliseconds(20));
   auto writer = connect(options_for({master.address()}));
   auto other = connect(options_for({master.address()}));
   const RedisClient::Run waits{.wait = true, .patience = milliseconds(500)};
-  EXPECT_TRUE(writer->run_one(set("a", "1"), waits).replicated);
+  EXPECT_TRUE(
+      writer->run_one(set("a", "1"), {.wait = true, .patience = milliseconds(20000)}).replicated);
   replica.freeze();
   const RedisAnswer written = writer->run_one(set("a", "2"), waits);
   ASSERT_TRUE(written.reply.has_value());
@@ -286,9 +289,10 @@ TEST(RedisClient, AClusterThatIsReshardedAndFailsOver) {
     if (&other != &from) to = &other;
   }
   auto moved = std::async(std::launch::async, [&] {
-    return test::output_of({"redis-cli", "--cluster", "reshard", from.address().text(),
-                            "--cluster-from", servers.id_of(from), "--cluster-to",
-                            servers.id_of(*to), "--cluster-slots", "1500", "--cluster-yes"});
+    return test::output_of({"timeout", "100", "redis-cli", "--cluster", "reshard",
+                            from.address().text(), "--cluster-from", servers.id_of(from),
+                            "--cluster-to", servers.id_of(*to), "--cluster-slots", "1500",
+                            "--cluster-yes"});
   });
   const RedisScript both(
       "redis.call('INCR', KEYS[1]) redis.call('SET', KEYS[2], 1) return redis.call('GET', "

@@ -122,7 +122,7 @@ bool RedisServer::answers() const {
 }
 
 std::string RedisServer::cli(const Words& words) const {
-  Words command = {"redis-cli", "-p", port()};
+  Words command = {"timeout", "60", "redis-cli", "-p", port()};
   command.insert(command.end(), words.begin(), words.end());
   return output_of(command);
 }
@@ -141,7 +141,7 @@ void RedisServer::thaw() {
 }
 
 RedisClusterServers::RedisClusterServers() {
-  Words create = {"redis-cli", "--cluster", "create"};
+  Words create = {"timeout", "60", "redis-cli", "--cluster", "create"};
   for (int i = 0; i < 6; ++i) {
     servers_.push_back(
         std::make_unique<RedisServer>(Words{"--cluster-enabled", "yes", "--cluster-node-timeout",

@@ -311,6 +311,13 @@ Rows fetch_network() {
           "basic_auth, bearer_token, cookies, referer, proxy. Secrets go to that host alone, on "
           "all its ports, and unencrypted where the URL is http.",
           R"([{ host = "members.example.com", basic_auth = "user:password", cookies = true }])"),
+      KEY_OF(
+          "fetch.login", fetch.logins, logins(),
+          "Forms that log in: the fields are sent to the URL by POST before a host is fetched, and "
+          "again after a 401 or a redirect to the page of the form, at most once a minute. Implies "
+          "cookies for the host. page: if unset, the URL without its query; host: if unset, that "
+          "of the URL. May be written as tables [[login]].",
+          R"([{ url = "https://example.com/login", fields = { user = "me", password = "secret" } }])"),
   };
 }
 

@@ -76,6 +76,7 @@ Kind<std::vector<ScopeRuleText>> scope_rules();
 Kind<std::vector<ResponseRuleText>> response_rules();
 Kind<std::vector<RecrawlRuleText>> recrawl_rules();
 Kind<std::vector<HostRequestsText>> host_requests();
+Kind<std::vector<LoginText>> logins();
 Kind<std::vector<HostPolitenessText>> host_politeness();
 
 // [log]

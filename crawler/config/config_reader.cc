@@ -21,8 +21,13 @@ namespace {
 // Further errors are only counted: a file that is not a config must not fill memory.
 constexpr std::size_t kMaxErrors = 1000;
 
-// [[seed]] is short for [[crawl.seed]].
-constexpr std::string_view kSeedTables = "seed";
+// The key that tables outside any other table, such as [[seed]], are short for; null if there is
+// none.
+const ConfigKey* key_of_tables(std::string_view name) {
+  if (name == "seed") return find_config_key("crawl.seed");
+  if (name == "login") return find_config_key("fetch.login");
+  return nullptr;
+}
 
 // `; did you mean "table.key"?`, or nothing if no known key is near.
 std::string suggestion_for_key(std::string_view name) {
@@ -86,8 +91,8 @@ void ConfigReader::read_document(std::string_view toml) {
   document_ = std::move(*parsed);
   for (auto&& [name, value] : document_) {
     const std::string table(name.str());
-    if (table == kSeedTables && !value.is_table()) {
-      read_value(*find_config_key("crawl.seed"), value);
+    if (const ConfigKey* const key = key_of_tables(table); key != nullptr && !value.is_table()) {
+      read_value(*key, value);
     } else if (!is_config_table(table)) {
       report_unknown_table(name, value);
     } else if (const toml::table* values = value.as_table()) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trawl/canonical_profile.h"
@@ -86,6 +87,16 @@ struct HostRequestsText {
   std::optional<bool> referer;       // absent: fetch.referer
   std::optional<std::string> proxy;  // absent: fetch.proxy; empty: none
   friend bool operator==(const HostRequestsText&, const HostRequestsText&) = default;
+};
+
+// A form that is sent before a host, or ".example.com" and its subdomains, is fetched.
+struct LoginText {
+  std::string url = {};  // where the form goes; parsed and serialised
+  // Names and values, in the order of the names. The values are secrets.
+  std::vector<std::pair<std::string, std::string>> fields = {};
+  std::string page = {};  // of the form, parsed and serialised; empty: `url` without its query
+  std::string host = {};  // see HostPlaces::normal(); read as the host of `url` if not given
+  friend bool operator==(const LoginText&, const LoginText&) = default;
 };
 
 // Politeness for a host, or for ".example.com" and its subdomains. Absent: as for all hosts.
@@ -197,6 +208,7 @@ struct CrawlConfig {
     std::vector<std::string> secret_headers;
     bool referer = false;
     std::vector<HostRequestsText> hosts;
+    std::vector<LoginText> logins;  // [[login]]; imply cookies for their hosts
     bool allow_private_addresses = false;
     bool verify_tls = true;
     std::filesystem::path ca_file;  // PEM; empty: the system's

@@ -149,10 +149,31 @@ bool has_cookie(const std::vector<std::string>& headers) {
   return std::ranges::find(headers, "cookie"sv, header_name) != headers.end();
 }
 
+// The hosts of logins, which need cookies.
+class LoginHosts {
+ public:
+  explicit LoginHosts(const std::vector<LoginText>& logins) {
+    for (const LoginText& login : logins) {
+      all_.add(login.host, 0);
+      if (login.host.starts_with('.')) domains_.add(login.host, 0);
+    }
+  }
+  // `host` in normal form.
+  bool covers(std::string_view host) const {
+    return host.starts_with('.') ? domains_.find(host.substr(1)).has_value()
+                                 : all_.find(host).has_value();
+  }
+
+ private:
+  HostPlaces all_;
+  HostPlaces domains_;
+};
+
 }  // namespace
 
 HostRequests::HostRequests(const CrawlConfig::Fetch& fetch) {
   const bool cookies = fetch.cookies || !fetch.cookies_file.empty();
+  const LoginHosts logins(fetch.logins);
   std::vector<std::string> secrets;
   for (const std::string& name : fetch.secret_headers)
     secrets.push_back(lower(name));
@@ -163,13 +184,21 @@ HostRequests::HostRequests(const CrawlConfig::Fetch& fetch) {
     if (!places_.add(*host, settings_.size())) continue;
     Settings settings;
     settings.headers = headers_of(text, fetch.headers);
-    settings.cookies = text.cookies.value_or(cookies) && !has_cookie(settings.headers);
+    settings.cookies =
+        text.cookies.value_or(cookies || logins.covers(*host)) && !has_cookie(settings.headers);
     settings.referer = text.referer.value_or(fetch.referer);
     settings.proxy = text.proxy.value_or(fetch.proxy);
     settings.secret_fields = secrets;
     // A server may answer a session's cookie with the next one.
     if (has_cookie(settings.headers))
       settings.secret_fields.insert(settings.secret_fields.end(), {"cookie", "set-cookie"});
+    settings_.push_back(std::move(settings));
+  }
+  for (const LoginText& login : fetch.logins) {
+    // An exact entry for "example.com" is not for ".example.com".
+    Settings settings = for_host(login.host.starts_with('.') ? '*' + login.host : login.host);
+    if (!places_.add(login.host, settings_.size())) continue;
+    settings.cookies = !has_cookie(settings.headers);
     settings_.push_back(std::move(settings));
   }
 }

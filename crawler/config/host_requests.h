@@ -34,7 +34,8 @@ class HostRequests {
 
   // The settings for a URL: of several matching entries the exact one is used, else the longest.
   // Settings that the entry lacks are those for all hosts; its headers replace headers of the same
-  // name for all hosts. With a Cookie header, there is no cookie jar. Valid as long as this object.
+  // name for all hosts. A login implies cookies for its host. With a Cookie header, there is no
+  // cookie jar. Valid as long as this object.
   const Settings& for_url(const Url& url) const {
     return settings_.size() == 1 ? settings_[0] : for_host(url.hostname());
   }

@@ -9,8 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "trawl/url.h"
+
 #include "crawler/config/config_values.h"
 #include "crawler/config/decoder_memory.h"
+#include "crawler/config/host_requests.h"
 #include "crawler/config/listen_address.h"
 
 namespace trawl {
@@ -30,6 +33,7 @@ class RelatedKeysResolver {
     resolve_recrawl();
     check_status();
     check_what_needs_another();
+    check_logins();
     return std::move(conflicts_);
   }
 
@@ -153,6 +157,21 @@ class RelatedKeysResolver {
     if (given_("crawl.priorities") && !given_("crawl.order")) {
       conflict({"crawl.priorities", "crawl.order"},
                "has no effect without crawl.order = \"priority\": set that, or remove this key");
+    }
+  }
+
+  void check_logins() {
+    if (config_.fetch.logins.empty()) return;
+    const HostRequests requests(config_.fetch);
+    for (const LoginText& login : config_.fetch.logins) {
+      const std::string_view host = login.host;
+      const auto url =
+          Url::parse(fmt::format("http://{}/", host.substr(host.starts_with('.') ? 1 : 0)));
+      if (!url || requests.for_url(*url).cookies) continue;
+      conflict({"fetch.login", "fetch.host"},
+               fmt::format("the login for {} needs cookies: remove cookies = false and the header "
+                           "Cookie from [[fetch.host]]",
+                           host));
     }
   }
 

@@ -32,7 +32,7 @@ bool EasyHandle::renew() {
   static const bool serves_once_only = serves_once(curl_version_info(CURLVERSION_NOW)->version_num);
   if (!used_ || !serves_once_only) return false;
   easy_.reset(curl_easy_init());
-  used_ = has_headers_ = waits_ = has_cookies_ = has_placeholders_ = false;
+  used_ = has_headers_ = has_form_ = waits_ = has_cookies_ = has_placeholders_ = false;
   set_up();
   return true;
 }
@@ -98,6 +98,18 @@ void EasyHandle::set_headers(const std::vector<std::string>& headers) {
   has_headers_ = true;
   headers_ = headers;
   header_list_ = std::move(list);
+}
+
+void EasyHandle::set_form(const std::string& form) {
+  if (form.empty() && !has_form_) return;
+  has_form_ = !form.empty();
+  if (has_form_) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(form.size()));
+    set(CURLOPT_COPYPOSTFIELDS, form.c_str());
+  } else {
+    set(CURLOPT_COPYPOSTFIELDS, nullptr);
+    set(CURLOPT_HTTPGET, 1L);
+  }
 }
 
 void EasyHandle::set_share(CURLSH* share, bool cookies) {

@@ -48,6 +48,8 @@ class EasyHandle {
   }
 
   void set_headers(const std::vector<std::string>& headers);
+  // Makes the request a POST with that body, which is copied; empty: a GET.
+  void set_form(const std::string& form);
   // Sets the share of cookies and TLS sessions; null: none.
   void set_share(CURLSH* share, bool cookies);
   // Whether to wait for a connection that is being opened, in case it can be multiplexed.
@@ -77,6 +79,7 @@ class EasyHandle {
   bool has_placeholders_ = false;
   bool used_ = false;
   bool has_headers_ = false;
+  bool has_form_ = false;
   bool waits_ = false;
   bool has_cookies_ = false;
   std::unique_ptr<CURL, CurlEasyDelete>

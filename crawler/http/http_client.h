@@ -62,6 +62,8 @@ struct HttpRequest {
   std::uint64_t max_download = std::numeric_limits<std::uint64_t>::max();
   bool truncate_body = false;          // end the transfer at a limit instead of failing
   std::vector<std::string> headers{};  // "Name: value"
+  // The body of a POST, application/x-www-form-urlencoded; it is never captured. Empty: a GET.
+  std::string form{};
   // Names of fields, in lower case, that are left out of HttpResponse::request_head and
   // response_head. So are Cookie and Set-Cookie if the jar has cookies of the user's file.
   std::vector<std::string> secret_fields{};

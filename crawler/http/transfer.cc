@@ -116,6 +116,7 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   if (handle_.set(CURLOPT_URL, request.url.c_str()) != CURLE_OK)
     return {FetchError::kOther, "the URL is too long for libcurl"};
   handle_.set_headers(request.headers);
+  handle_.set_form(request.form);
   share_what_is_kept();
   // While a new one would be one too many, those that are not used are closed earlier.
   handle_.set(CURLOPT_MAXAGE_CONN, has_room_for(1) ? kLongestIdle : kLongestIdleIfCrowded);

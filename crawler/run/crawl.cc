@@ -763,6 +763,11 @@ class CrawlImpl final : public Crawl {
     const auto stored = std::filesystem::last_write_time(SiteCookies::path(state), none);
     const auto given = std::filesystem::last_write_time(file, gone);
     if (!none) cookies_->load(state);
+    // Sessions are secrets, as the cookies of the user's file are.
+    CookiesFile sessions;
+    for (const LoginText& login : config_.fetch.logins)
+      sessions.sites.push_back({.site = std::string(cookie_site(login.host)), .lines = {}});
+    cookies_->import(sessions);
     cookies_->import(imported);
     if (!none && !gone && given <= stored) cookies_->load(state);
     if (imported.cookies == 0 && imported.expired == 0) return;

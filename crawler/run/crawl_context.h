@@ -38,6 +38,7 @@
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
 #include "crawler/run/held_origins.h"
+#include "crawler/run/host_logins.h"
 #include "crawler/run/host_troubles.h"
 #include "crawler/run/safe_point.h"
 #include "crawler/run/truncated_responses.h"
@@ -105,6 +106,7 @@ struct CrawlContext {
   HostTroubles host_troubles{
       [](const std::string& line) { room_log(LogRoom::kFrontier).warn("{}", line); }};
   AskedDelays asked_delays = {};
+  HostLogins logins{config.fetch.logins};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
   // `config`, `rules` and `reloads` change only there.
   SafePoint safe_point = {};

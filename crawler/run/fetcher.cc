@@ -12,8 +12,8 @@
 //
 // Everything runs on the thread of run(), except that other threads may read its pages,
 // and it theirs (fetcher_pages.cc). Other files have parts of the class, too: robots.txt and
-// sitemaps (fetcher_robots.cc), held origins (fetcher_held.cc), suspects of crashes
-// (fetcher_crashes.cc).
+// sitemaps (fetcher_robots.cc), held origins (fetcher_held.cc), logins (fetcher_logins.cc),
+// suspects of crashes (fetcher_crashes.cc).
 #include "crawler/run/fetcher.h"
 
 #include <algorithm>
@@ -300,6 +300,7 @@ std::shared_ptr<StartGate> Fetcher::gate_for(const OpenLease& open, const std::s
 }
 
 void Fetcher::fetch(OpenLease open, const Url& url) {
+  if (must_log_in(open, url)) return;
   const Lease& lease = open.lease;
   HttpRequest request = request_for(url);
   if (is_put_off(open, request.url)) return;
@@ -366,7 +367,7 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
 void Fetcher::finish_page(const OpenLease& open, const Url& url, HttpResponse response,
                           ReadPage& read) {
   const SteadyTime sent = response.sent;
-  if (lacks_trust(open, url, response)) return;
+  if (lacks_trust(open, url, response) || is_logged_out(open, url, response)) return;
   const auto failure = failure_reason_of(response);
   const bool answered = response.status != 0;
   const bool refused = response.failure == FetchError::kAddressRefused;

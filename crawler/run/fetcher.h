@@ -95,6 +95,14 @@ class Fetcher {
   // The same for all origins that were held long enough.
   void release_origins();
 
+  // In fetcher_logins.cc. Returns true if the host is logged in to first: the lease has ended then,
+  // or pays for the login.
+  bool must_log_in(const OpenLease& open, const Url& url);
+  void log_in(const OpenLease& open, std::size_t place);
+  void on_login(const OpenLease& open, std::size_t place, bool own, const HttpResponse& response);
+  // Returns true if the URL is fetched again after a login: the lease has ended then.
+  bool is_logged_out(const OpenLease& open, const Url& url, const HttpResponse& response);
+
   // In fetcher_crashes.cc. Returns true if `asked` must not be requested now: the lease has ended
   // then.
   bool is_put_off(const OpenLease& open, std::string_view asked);

@@ -276,13 +276,17 @@ std::string config_without_secrets(CrawlConfig config) {
     const std::size_t begin = scheme == std::string::npos || scheme > at ? 0 : scheme + 3;
     proxy.replace(begin, at - begin, kHidden);
   };
-  for (std::string& seed : config.crawl.seeds) {
-    std::string shown = without_credentials(seed);
-    if (shown == seed) continue;
+  const auto hide_credentials = [](std::string& url) {
+    std::string shown = without_credentials(url);
+    if (shown == url) return;
     const std::size_t scheme = shown.find("://");
     shown.insert(scheme == std::string::npos ? 0 : scheme + 3, std::string(kHidden) + "@");
-    seed = std::move(shown);
-  }
+    url = std::move(shown);
+  };
+  std::ranges::for_each(config.crawl.seeds, hide_credentials);
+  std::ranges::for_each(config.crawl.sitemaps, hide_credentials);
+  for (SeedText& seed : config.crawl.seed_settings)
+    hide_credentials(seed.url);
   hide_headers(config.fetch.headers);
   hide_proxy(config.fetch.proxy);
   for (HostRequestsText& host : config.fetch.hosts) {
@@ -290,6 +294,12 @@ std::string config_without_secrets(CrawlConfig config) {
     if (!host.basic_auth.empty()) host.basic_auth = kHidden;
     if (!host.bearer_token.empty()) host.bearer_token = kHidden;
     if (host.proxy) hide_proxy(*host.proxy);
+  }
+  for (LoginText& login : config.fetch.logins) {
+    hide_credentials(login.url);
+    hide_credentials(login.page);
+    for (auto& [name, value] : login.fields)
+      value = kHidden;
   }
   return to_toml(config);
 }

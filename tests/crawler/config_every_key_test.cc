@@ -136,6 +136,16 @@ bearer_token = "abc.def"
 referer = false
 proxy = "socks5://127.0.0.1:1080"
 
+[[login]]
+url = "https://www.b.example/in?a=1#form"
+fields = { user = "me", "pass word" = "\u00e9 \"x" }
+page = "/form?login"
+host = ".B.example"
+
+[[login]]
+url = "https://c.example/in"
+fields = { user = "me" }
+
 [links]
 kinds = ["resource", "navigation"]
 engine = "gumbo"
@@ -328,6 +338,13 @@ void set_fetch(CrawlConfig& config) {
                              .cookies = std::nullopt,
                              .referer = false,
                              .proxy = "socks5://127.0.0.1:1080"}},
+                  .logins = {{.url = "https://www.b.example/in?a=1",
+                              .fields = {{"pass word", "\xc3\xa9 \"x"}, {"user", "me"}},
+                              .page = "https://www.b.example/form?login",
+                              .host = ".b.example"},
+                             {.url = "https://c.example/in",
+                              .fields = {{"user", "me"}},
+                              .host = "c.example"}},
                   .allow_private_addresses = true,
                   .verify_tls = false,
                   .ca_file = "/etc/ca.pem"};

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -247,6 +248,58 @@ TEST(ConfigLists, TwoSettingsForOneHostAreAnError) {
   EXPECT_THAT(only_error(minimal_with("[fetch]\nhost = [\n{ host = \"a.example\", cookies = true "
                                       "},\n{ host = \"a.example\", referer = true },\n]\n")),
               StartsWith("c.toml:5:8: fetch.host: "));
+}
+
+TEST(ConfigLists, BadLoginsAreNamedWithTheirPlaceAndNoSecret) {
+  const auto all = errors_in(R"toml([[login]]
+fields = { password = "secret1" }
+[[login]]
+url = "https://a.example/in"
+[[login]]
+url = "ftp://secret2.example/"
+fields = "user=me&password=secret2"
+[[login]]
+url = "https://a.example/in"
+fields = { password = 314159, user = ["secret3"] }
+page = 3
+password = "secret4"
+[[login]]
+url = "https://a.example/in"
+fields = {}
+host = "b.example"
+)toml");
+  EXPECT_THAT(
+      all,
+      ElementsAre(StartsWith("c.toml:4:1: fetch.login: url is missing: the http(s) URL"),
+                  StartsWith("c.toml:6:1: fetch.login: fields is missing: what the form sends"),
+                  StartsWith("c.toml:9:7: fetch.login: url: expected an http(s) URL"),
+                  StartsWith("c.toml:10:10: fetch.login: fields: expected a table of strings"),
+                  StartsWith("c.toml:13:23: fetch.login: fields: \"password\": expected a string"),
+                  StartsWith("c.toml:13:38: fetch.login: fields: \"user\": expected a string"),
+                  StartsWith("c.toml:14:8: fetch.login: page: expected an http(s) URL"),
+                  StartsWith("c.toml:15:12: fetch.login: unknown name \"password\"; known are url"),
+                  StartsWith("c.toml:18:10: fetch.login: fields: expected a table of strings"),
+                  StartsWith("c.toml:19:8: fetch.login: host: \"b.example\" is of another site")));
+  EXPECT_THAT(all, Each(AllOf(Not(HasSubstr("secret1")), Not(HasSubstr("secret2")),
+                              Not(HasSubstr("secret3")), Not(HasSubstr("secret4")),
+                              Not(HasSubstr("314159")))));
+  for (const std::string_view text : {"\"p=secret5\"", "[\"p=secret5\"]"}) {
+    EXPECT_THAT(only_error(fmt::format("login = {}\n{}", text, kMinimal)),
+                AllOf(StartsWith("c.toml:1:9: fetch.login: expected tables [[login]] with a url"),
+                      Not(HasSubstr("secret5"))));
+  }
+}
+
+TEST(ConfigLists, LoginsHaveAHostOfTheirOwnWithCookies) {
+  const std::string login = "{ url = \"https://a.example/in\", fields = { p = \"secret\" } }";
+  EXPECT_THAT(only_error(minimal_with("[fetch]\nlogin = [" + login + ", " + login + "]\n")),
+              StartsWith("c.toml:5:9: fetch.login: the host \"a.example\" has two logins"));
+  const auto refused = AllOf(HasSubstr("fetch.login: the login for a.example needs cookies"),
+                             Not(HasSubstr("secret")));
+  const std::string with = "[fetch]\nlogin = " + login + "\nhost = { host = \"a.example\", ";
+  EXPECT_THAT(only_error(minimal_with(with + "cookies = false }\n")), refused);
+  EXPECT_THAT(only_error(minimal_with(with + "headers = [\"Cookie: secret\"] }\n")), refused);
+  EXPECT_EQ(accepted(minimal_with(with + "referer = true }\n")).fetch.logins.size(), 1u);
 }
 
 TEST(ConfigLists, BadContentTypesAreNamedWithTheirPlace) {

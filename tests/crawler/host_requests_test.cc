@@ -86,6 +86,34 @@ TEST(HostRequests, TheExactHostCountsElseTheLongestDomain) {
   EXPECT_EQ(requests.for_url(url(long_name + "example.com/")).proxy, "http://common:1");
 }
 
+TEST(HostRequests, LoginsImplyCookiesForTheirHosts) {
+  CrawlConfig::Fetch fetch;
+  HostRequestsText text;
+  text.host = "example.com";
+  text.bearer_token = "token";
+  fetch.hosts = {text};
+  text.host = ".c.example.com";
+  text.bearer_token = {};
+  text.headers = {"X-Own: 1"};
+  fetch.hosts.push_back(text);
+  text.host = ".other.test";
+  fetch.hosts.push_back(text);
+  fetch.logins = {{.url = "https://example.com/", .host = ".example.com"},
+                  {.url = "https://www.other.test/", .host = "www.other.test"}};
+  const HostRequests requests(fetch);
+  const auto settings = [&](const char* href) { return requests.for_url(url(href)); };
+  EXPECT_TRUE(settings("https://example.com/").cookies);
+  EXPECT_THAT(settings("https://example.com/").headers, ElementsAre("Authorization: Bearer token"));
+  EXPECT_TRUE(settings("https://b.example.com/").cookies);
+  EXPECT_THAT(settings("https://b.example.com/").headers, ElementsAre());
+  EXPECT_TRUE(settings("https://c.example.com/").cookies);
+  EXPECT_THAT(settings("https://c.example.com/").headers, ElementsAre("X-Own: 1"));
+  EXPECT_TRUE(settings("https://www.other.test/").cookies);
+  EXPECT_THAT(settings("https://www.other.test/").headers, ElementsAre("X-Own: 1"));
+  EXPECT_FALSE(settings("https://img.other.test/").cookies);
+  EXPECT_FALSE(settings("https://else.test/").cookies);
+}
+
 TEST(HostRequests, WhatAnEntryDoesNotSayIsAsForAll) {
   CrawlConfig::Fetch fetch;
   fetch.headers = {"Accept-Language: en", "X-Common: 1"};

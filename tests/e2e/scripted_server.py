@@ -21,6 +21,7 @@ class Request:
             self.headers.setdefault(name.strip().lower(), value.strip())
         self.host = self.headers.get("host", "")
         self.number = number  # on its connection, from 1
+        self.body = ""
         self.not_yet = not_yet
         self.there = time.monotonic()
 
@@ -100,12 +101,14 @@ class ScriptedServer:
         except OSError:
             received = b""
         state[0] += received
-        if received and b"\r\n\r\n" not in state[0]:
+        head, end, body = state[0].partition(b"\r\n\r\n")
+        if received and (not end or len(body) < length_of_body(head)):
             return
         answer = None
         if received:
             state[1] += 1
-            request = Request(state[0].split(b"\r\n\r\n")[0], state[1], quiet_at)
+            request = Request(head, state[1], quiet_at)
+            request.body = body.decode("latin-1")
             state[0] = b""
             self.requests.append(request)
             answer = self.respond(request)
@@ -119,6 +122,13 @@ class ScriptedServer:
         self.selector.unregister(connection)
         del self.connections[connection]
         connection.close()
+
+
+def length_of_body(head):
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.split(b":")[1])
+    return 0
 
 
 def listen(addresses, backlog=200, port=0):

@@ -38,8 +38,9 @@ bool read_login_fields(const toml::table& table, LoginText& login,
       "fields: expected a table of strings, such as { user = \"me\", password = \"secret\" }";
   const toml::node* node = table.get("fields");
   if (node == nullptr) {
-    complain(table, "fields is missing: what the form sends, such as { user = \"me\", password = "
-                    "\"secret\" }");
+    complain(table,
+             "fields is missing: what the form sends, such as { user = \"me\", password = "
+             "\"secret\" }");
     return false;
   }
   const toml::table* fields = node->as_table();
@@ -123,9 +124,9 @@ Kind<std::vector<LoginText>> logins() {
   auto kind = tables<LoginText>(
       "tables [[login]] with a url, fields (a table of strings), and any of page, host", read_login,
       write_login);
-  kind.read = [type = kind.type, read = kind.read](const toml::node& node,
-                                                   const ConfigComplaint& complain)
-      -> std::optional<std::vector<LoginText>> {
+  kind.read = [type = kind.type, read = kind.read](
+                  const toml::node& node,
+                  const ConfigComplaint& complain) -> std::optional<std::vector<LoginText>> {
     // A form as a string is not quoted either.
     const auto is_string = [](const toml::node& value) { return value.is_string(); };
     const toml::array* const array = node.as_array();

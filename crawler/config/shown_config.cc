@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostShown = 4096;  // bytes of a value
 
 constexpr std::array<std::string_view, 4> kSecret = {"fetch.host", "fetch.headers", "fetch.login",
-                                                      "fetch.proxy"};
+                                                     "fetch.proxy"};
 constexpr std::array<std::string_view, 4> kTablesOfThisMachine = {"log", "status", "checkpoint",
                                                                   "frontier"};
 constexpr std::array<std::string_view, 6> kPaths = {"crawl.state_dir", "crawl.seed_file",

@@ -13,8 +13,7 @@ namespace trawl {
 FetchMemoryPlan FetchMemoryPlan::of(const CrawlConfig& config) {
   FetchMemoryPlan tables;
   const std::uint64_t threads = config.fetch.threads;
-  if (config.fetch.cookies || !config.fetch.cookies_file.empty() ||
-      !config.fetch.logins.empty() ||
+  if (config.fetch.cookies || !config.fetch.cookies_file.empty() || !config.fetch.logins.empty() ||
       std::ranges::any_of(config.fetch.hosts,
                           [](const auto& host) { return host.cookies.value_or(false); })) {
     tables.most += threads * CookieJars::kMaxBytes + SiteCookies::kMaxBytes;

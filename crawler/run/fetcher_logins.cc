@@ -107,8 +107,8 @@ bool Fetcher::is_logged_out(const OpenLease& open, const Url& url, const HttpRes
   }
   // The page of the form itself says nothing.
   if (logins.leads_to_page(*place, url)) answer = Answer::kOther;
-  const auto verdict = logins.on_answer(*place, url.href(), response.sent, answer,
-                                        std::chrono::steady_clock::now());
+  const auto verdict =
+      logins.on_answer(*place, url.href(), response.sent, answer, std::chrono::steady_clock::now());
   if (verdict.warn) {
     room_log(LogRoom::kHttp)
         .warn(

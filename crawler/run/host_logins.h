@@ -20,8 +20,8 @@
 namespace trawl {
 
 // A host is logged in to before the first of its URLs is fetched, and again when a page answers as
-// if nobody were, at most once a minute. A URL that met the end of a session is fetched again, once.
-// A login that fails does not hold the crawl up: its pages are fetched as they are.
+// if nobody were, at most once a minute. A URL that met the end of a session is fetched again,
+// once. A login that fails does not hold the crawl up: its pages are fetched as they are.
 //
 // A session that ends within a minute of its login is worth waiting for the next one, if it has
 // worked; but not if the last login changed nothing for the URLs it was repeated for: they may be
@@ -89,7 +89,7 @@ class HostLogins {
     bool useless = false;  // the last repeated login changed nothing
     bool warned = false;   // since the last login
     std::optional<Time> asked_at = {};
-    Time since = Time::max();                     // of the session
+    Time since = Time::max();                    // of the session
     std::unordered_set<std::size_t> again = {};  // hashes of URLs that are fetched again
   };
 

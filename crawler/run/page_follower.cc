@@ -100,13 +100,14 @@ void PageFollower::follow_redirect(PageInHand& page) {
                          .vouched = page.note.vouched};
   follow_as_seed(page, *target, origin);
   links_.add(std::move(*target), {.origin = origin,
-                                     .sitemap_level = page.note.sitemap_level,
-                                     .lists_seeds = page.note.lists_seeds,
-                                     .again = itself});
+                                  .sitemap_level = page.note.sitemap_level,
+                                  .lists_seeds = page.note.lists_seeds,
+                                  .again = itself});
 }
 
 // The target of a seed's redirect is a seed too: what belongs to it joins the scope.
-void PageFollower::follow_as_seed(const PageInHand& page, const Url& target, const UrlOrigin& origin) {
+void PageFollower::follow_as_seed(const PageInHand& page, const Url& target,
+                                  const UrlOrigin& origin) {
   if (!page.outcome.seed || page.note.hops_off_scope > 0) return;
   const UrlVerdict verdict = context_.rules.decider.decide(target, origin);
   if (verdict.reason != SkipReason::kOutOfScope && !verdict.off_scope) return;
@@ -188,8 +189,7 @@ void PageFollower::follow_strings(PageInHand& page, bool is_script) {
   const auto parent = is_script && !page.open.lease.parent.empty()
                           ? Url::parse(page.open.lease.parent)
                           : Result<Url>(page.url);
-  const PageLinks& found =
-      reader_.strings(parent ? *parent : page.url, page.response, page.read);
+  const PageLinks& found = reader_.strings(parent ? *parent : page.url, page.response, page.read);
   if (found.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found.skipped);
   page.output.page.links = found.links.size();
   // What a script loads belongs to the page that the script belongs to.
@@ -219,8 +219,7 @@ void PageFollower::follow_style_sheet(PageInHand& page) {
     const Link& link = found.links[i];
     note_link(page, link);
     links_.add_requisite(link.url, page.read.link_hashes[i], found_on(page, link.kind, false),
-                         page.note.requisite_hops,
-                         context_.config.links.kinds.has(link.kind));
+                         page.note.requisite_hops, context_.config.links.kinds.has(link.kind));
   }
 }
 
@@ -232,8 +231,7 @@ void PageFollower::skip_dropped(const PageLinks& found) {
     return;
   }
   for (const DroppedLink& link : found.dropped) {
-    links_.skip(link.text,
-                   link.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
+    links_.skip(link.text, link.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
   }
 }
 
@@ -261,8 +259,7 @@ void PageFollower::follow_header_links(PageInHand& page, bool nofollow) {
   }
   for (const DroppedHeaderLink& each : dropped) {
     if (!wanted || !leads_to_pages(each.link)) continue;
-    links_.skip(each.text,
-                   each.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
+    links_.skip(each.text, each.other_scheme ? SkipReason::kOtherScheme : SkipReason::kInvalidUrl);
   }
 }
 

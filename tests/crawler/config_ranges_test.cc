@@ -24,9 +24,10 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Config, EveryKeyRefusesAValueOfAnotherType) {
-  const std::set<std::string_view> kTables = {
-      "crawl.priorities", "crawl.seed",  "scope.rules", "links.rules",   "output.rules", "politeness.host",
-      "fetch.host",       "fetch.login", "url.host",    "recrawl.rules", "log.levels"};
+  const std::set<std::string_view> kTables = {"crawl.priorities", "crawl.seed",   "scope.rules",
+                                              "links.rules",      "output.rules", "politeness.host",
+                                              "fetch.host",       "fetch.login",  "url.host",
+                                              "recrawl.rules",    "log.levels"};
   for (const ConfigKey& key : config_keys()) {
     for (const std::string_view value : {"2001-02-03", "{ a = 1 }", "[[]]"}) {
       if (kTables.contains(key.name) && value.starts_with('{')) continue;  // a table is right

@@ -24,10 +24,8 @@ Url url(std::string_view text) {
   return Url::parse(text).value();
 }
 
-const std::vector<LoginText> kOne = {{.url = "http://a.test/in?next=/",
-                                      .fields = {{"user", "me"}},
-                                      .page = {},
-                                      .host = "a.test"}};
+const std::vector<LoginText> kOne = {
+    {.url = "http://a.test/in?next=/", .fields = {{"user", "me"}}, .page = {}, .host = "a.test"}};
 
 // The only login, by the seconds since the beginning.
 struct One {
@@ -35,8 +33,8 @@ struct One {
   HostLogins::Time begin{};
 
   HostLogins::Time at(double seconds) const {
-    return begin + 1h + std::chrono::round<std::chrono::milliseconds>(
-                            std::chrono::duration<double>(seconds));
+    return begin + 1h +
+           std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
   }
   HostLogins::Turn turn(double now) { return logins.turn(0, at(now)); }
   Do what(double now) { return turn(now).what; }

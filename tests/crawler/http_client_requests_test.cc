@@ -58,8 +58,8 @@ TEST(HttpClientRequests, HeadersAreSentWithTheirRequestOnly) {
 
 TEST(HttpClientRequests, AFormIsPostedAndItsBodyIsNotCaptured) {
   const RawServer server([](Connection& client, const std::string& target) {
-    return client.reply(target == "/in" ? "HTTP/1.1 302 Found\r\nLocation: /\r\n" : std::string(kOk),
-                        "x");
+    return client.reply(
+        target == "/in" ? "HTTP/1.1 302 Found\r\nLocation: /\r\n" : std::string(kOk), "x");
   });
   HttpOptions options = quick();
   options.capture = true;
@@ -74,8 +74,8 @@ TEST(HttpClientRequests, AFormIsPostedAndItsBodyIsNotCaptured) {
   EXPECT_THAT(requests[0],
               AllOf(HasSubstr("\r\nContent-Length: 8\r\n"),
                     HasSubstr("\r\nContent-Type: application/x-www-form-urlencoded\r\n")));
-  EXPECT_THAT(requests[1], AllOf(StartsWith("p=s3cretGET / HTTP/1.1\r\n"),
-                                 Not(HasSubstr("Content-"))));
+  EXPECT_THAT(requests[1],
+              AllOf(StartsWith("p=s3cretGET / HTTP/1.1\r\n"), Not(HasSubstr("Content-"))));
 }
 
 TEST(HttpClientRequests, ValidatorsAndEncodingsAreGiven) {

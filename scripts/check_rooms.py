@@ -30,7 +30,7 @@ FLOORS = [
     ["frontier"],
     ["crawler/parse/encoding", "crawler/patterns", "crawler/sample_site", "crawler/status/page",
      "crawler/tally", "crawler/warc"],
-    ["crawler/parse/css", "crawler/parse/headers"],
+    ["crawler/parse/css", "crawler/parse/headers", "crawler/parse/scripts"],
     ["crawler/parse/html", "crawler/parse/robots"],
     ["crawler/parse/sitemap"],
     ["crawler/parse"],

@@ -11,7 +11,7 @@
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/parse/requisites.h"
-#include "crawler/parse/url_strings.h"
+#include "crawler/parse/scripts/url_strings.h"
 
 namespace trawl {
 

@@ -13,7 +13,7 @@
 
 #include "crawler/http/http_client.h"
 #include "crawler/parse/css/style_sheet_reader.h"
-#include "crawler/parse/script_reader.h"
+#include "crawler/parse/scripts/script_reader.h"
 #include "crawler/run/body_digest.h"
 #include "crawler/run/crawl_context.h"
 
@@ -41,7 +41,7 @@ class PageReader {
   // Each is read if that was not done yet.
   const std::string& digest(const HttpResponse& response, ReadPage& read);
   PageLinks& links(const Url& url, const HttpResponse& response, ReadPage& read);
-  // The same for what is no page: the URLs of a style sheet, and of strings in a script or JSON
+  // The same for what is not a page: the URLs of a style sheet, and of strings in a script or JSON
   // that look like URLs, by `base`.
   const PageLinks& style_sheet(const Url& url, const HttpResponse& response, ReadPage& read);
   const PageLinks& strings(const Url& base, const HttpResponse& response, ReadPage& read);

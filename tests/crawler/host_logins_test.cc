@@ -183,7 +183,7 @@ TEST(HostLogins, OtherErrorsSayNothing) {
   One one;
   one.log_in(0);
   EXPECT_FALSE(one.page("/a", 1, Answer::kOther).again);
-  EXPECT_FALSE(one.again("/b", 2)) << "an error is no sign that the session works";
+  EXPECT_FALSE(one.again("/b", 2)) << "an error does not show that the session works";
 }
 
 // Threads that fetch, on a clock of their own: never two logins at once, never two in a minute, and

@@ -12,8 +12,8 @@
 #include "crawler/parse/html/meta_refresh_parser.h"
 #include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/srcset.h"
-#include "crawler/parse/script_reader.h"
-#include "crawler/parse/url_strings.h"
+#include "crawler/parse/scripts/script_reader.h"
+#include "crawler/parse/scripts/url_strings.h"
 
 namespace trawl {
 namespace {

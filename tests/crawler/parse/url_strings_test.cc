@@ -1,4 +1,4 @@
-#include "crawler/parse/url_strings.h"
+#include "crawler/parse/scripts/url_strings.h"
 
 #include <chrono>
 #include <deque>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/parse/script_reader.h"
+#include "crawler/parse/scripts/script_reader.h"
 #include "tests/support/repeated.h"
 
 namespace trawl {

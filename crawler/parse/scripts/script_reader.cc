@@ -1,6 +1,6 @@
-#include "crawler/parse/script_reader.h"
+#include "crawler/parse/scripts/script_reader.h"
 
-#include "crawler/parse/url_strings.h"
+#include "crawler/parse/scripts/url_strings.h"
 
 namespace trawl {
 

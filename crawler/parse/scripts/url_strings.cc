@@ -1,4 +1,4 @@
-#include "crawler/parse/url_strings.h"
+#include "crawler/parse/scripts/url_strings.h"
 
 #include <algorithm>
 #include <array>

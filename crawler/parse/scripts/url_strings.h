@@ -11,7 +11,8 @@ namespace trawl {
 
 // Guesses: a string is taken if it is an http(s) URL, begins like a path ("/x", "./x", "../x",
 // "//host.example/x"), or ends, before a query or fragment, like the name of a file of the web
-// ("a/b.html"); and if it has no white space and no character that URLs seldom and code often has.
+// ("a/b.html"); and if it has no white space and no character that is rare in URLs and common in
+// code.
 // Escapes of JavaScript and JSON are decoded. Code is not parsed: quotes in comments and regular
 // expressions may hide or make a string. Takes linear time.
 class UrlStrings {

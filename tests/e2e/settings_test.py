@@ -201,15 +201,15 @@ def memory(test, directory, options, server):
         return finished.text
 
     test.check("memory:" not in checked(), "memory of tables that are not there")
-    for settings, most in ((["fetch.cookies=true"], "16MiB"),
-                           (["fetch.cookies=true", "fetch.threads=1"], "8MiB"),
+    for settings, most in ((["fetch.cookies=true"], "24MiB"),
+                           (["fetch.cookies=true", "fetch.threads=1"], "16MiB"),
                            (["scope.max_pages_per_host=9"], "20MiB"),
                            (["scope.max_urls_per_host=9"], "72MiB")):
         text = checked(*settings)
         test.check(f"take at most {most} of fetch.max_memory = 256MiB" in text
                    and "warning: fetch.max_memory" not in text, f"memory of {settings}", text)
     text = checked("fetch.cookies=true", "fetch.threads=100")
-    test.check("warning: fetch.max_memory: cookies and host limits may take 800MiB" in text,
+    test.check("warning: fetch.max_memory: cookies and host limits may take 808MiB" in text,
                "more than there is, without a warning", text)
 
 

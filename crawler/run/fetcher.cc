@@ -150,8 +150,8 @@ void Fetcher::run_rounds() {
     wait_for_events();
     queue_.work();
     // Larger groups cost less. Threads with time to read write, too: see wait_as_reader().
-    const bool at_once = !has_room_ || leases_.empty();
-    context_.output.write_due(at_once && !context_.unread_pages.has_readers(shard_));
+    const bool left_to_others = context_.unread_pages.has_readers(shard_);
+    context_.output.write_due(leases_.empty() || (!has_room_ && !left_to_others));
     if (auto failure = context_.output.failure()) context_.stop_with(*std::move(failure));
     renew_leases();
   }

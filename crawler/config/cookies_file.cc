@@ -22,7 +22,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 16u << 20;
+constexpr std::size_t kMaxCookieBytes = 16u << 20;
 constexpr std::size_t kMaxListed = 100;
 constexpr std::size_t kMaxLine = 6u << 10;
 constexpr std::string_view kHttpOnly = "#HttpOnly_";
@@ -34,7 +34,7 @@ struct Line {
 };
 
 // An error in a line; none of its text, which may be a secret.
-struct WrongLine {
+struct WrongCookie {
   std::uint32_t column;
   std::string message;
 };
@@ -85,7 +85,7 @@ std::string host_of(std::string_view domain) {
   return to_lower(domain);
 }
 
-std::optional<WrongLine> check(std::string_view line, Line& parts) {
+std::optional<WrongCookie> check(std::string_view line, Line& parts) {
   const auto column = [&](std::string_view part) {
     return static_cast<std::uint32_t>(part.data() - line.data() + 1);
   };
@@ -93,30 +93,31 @@ std::optional<WrongLine> check(std::string_view line, Line& parts) {
     const auto byte = static_cast<unsigned char>(line[i]);
     if (byte >= 0x20 && byte != 0x7F) continue;
     if (byte == '\t') continue;
-    return WrongLine{static_cast<std::uint32_t>(i + 1),
-                     byte == 0 ? "has a NUL byte" : "has a control character"};
+    return WrongCookie{static_cast<std::uint32_t>(i + 1),
+                       byte == 0 ? "has a NUL byte" : "has a control character"};
   }
-  if (line.size() > kMaxLine) return WrongLine{1, fmt::format("has more than {} bytes", kMaxLine)};
+  if (line.size() > kMaxLine)
+    return WrongCookie{1, fmt::format("has more than {} bytes", kMaxLine)};
   if (const std::size_t count = split(line, parts); count < kFields) {
-    return WrongLine{1, fmt::format("has {} of the 7 fields of a cookie, which have tabs between "
-                                    "them: domain, TRUE or FALSE, path, TRUE or FALSE, time of "
-                                    "expiry, name, value",
-                                    count)};
+    return WrongCookie{1, fmt::format("has {} of the 7 fields of a cookie, which have tabs between "
+                                      "them: domain, TRUE or FALSE, path, TRUE or FALSE, time of "
+                                      "expiry, name, value",
+                                      count)};
   }
   const auto& fields = parts.fields;
   const auto host = Url::parse(fmt::format("http://{}/", host_of(fields[kDomain])));
   if (!host || host->hostname() != host_of(fields[kDomain]))
-    return WrongLine{column(fields[kDomain]), "the domain of the cookie is not a host name"};
+    return WrongCookie{column(fields[kDomain]), "the domain of the cookie is not a host name"};
   for (const Field flag : {kSubdomains, kSecure}) {
-    if (!is_flag(fields[flag])) return WrongLine{column(fields[flag]), "expected TRUE or FALSE"};
+    if (!is_flag(fields[flag])) return WrongCookie{column(fields[flag]), "expected TRUE or FALSE"};
   }
   if (!fields[kPath].starts_with('/'))
-    return WrongLine{column(fields[kPath]), "expected a path, which begins with /"};
+    return WrongCookie{column(fields[kPath]), "expected a path, which begins with /"};
   if (!number(fields[kExpires])) {
-    return WrongLine{column(fields[kExpires]),
-                     "expected when the cookie expires, in seconds since 1970, or 0"};
+    return WrongCookie{column(fields[kExpires]),
+                       "expected when the cookie expires, in seconds since 1970, or 0"};
   }
-  if (fields[kName].empty()) return WrongLine{column(fields[kName]), "the cookie has no name"};
+  if (fields[kName].empty()) return WrongCookie{column(fields[kName]), "the cookie has no name"};
   return std::nullopt;
 }
 
@@ -187,7 +188,7 @@ class Reader {
         fields[kName], fields[kValue]);
   }
 
-  void report(std::uint32_t line, WrongLine wrong) {
+  void report(std::uint32_t line, WrongCookie wrong) {
     if (errors_.listed.size() >= kMaxListed) {
       ++errors_.unlisted;
       return;
@@ -207,7 +208,7 @@ class Reader {
 
 tl::expected<CookiesFile, CookiesFileErrors> read_cookies_file(
     const std::filesystem::path& file, std::chrono::system_clock::time_point now) {
-  const auto text = read_text_file(file, kMaxBytes);
+  const auto text = read_text_file(file, kMaxCookieBytes);
   if (!text) {
     CookiesFileErrors errors;
     errors.listed.push_back({file.string(), 0, 0, "fetch.cookies_file: " + text.error()});
@@ -221,7 +222,7 @@ tl::expected<CookiesFile, CookiesFileErrors> read_cookies_file(
 
 CookiesFile read_what_is_right(const std::filesystem::path& cookies_file,
                                std::chrono::system_clock::time_point now) {
-  const auto text = read_text_file(cookies_file, kMaxBytes);
+  const auto text = read_text_file(cookies_file, kMaxCookieBytes);
   if (!text) return {};
   Reader reader(cookies_file, now);
   reader.read(*text);

@@ -496,6 +496,11 @@ Rows output() {
           "A WARC file with more bytes is closed, and the next one begun."),
       KEY(output.warc_time, duration(0ms, kMaxDelay),
           "The same for a WARC file that is older. \"0s\" disables this."),
+      KEY(output.known, file_patterns(),
+          "CDXJ indexes of earlier crawls. A body that one of them has is not written again: the "
+          "WARC file gets a revisit record that names the earlier record. * and ? may stand in the "
+          "file's name.",
+          R"(["old/*.cdxj"])"),
       KEY(output.warc_metadata, boolean(),
           "Write a metadata record for each page: how it was found, and its links."),
       KEY(output.warc_operator, text(0, 1024),

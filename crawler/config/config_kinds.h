@@ -66,6 +66,7 @@ Kind<Strings> headers();
 Kind<Strings> header_names();
 Kind<Strings> dns_servers();
 Kind<std::vector<std::filesystem::path>> paths();
+Kind<Strings> file_patterns();
 Kind<LinkKinds> link_kinds();
 Kind<GuessSources> guess_sources();
 

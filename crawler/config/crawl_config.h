@@ -286,6 +286,7 @@ struct CrawlConfig {
     std::string warc_prefix = "trawl";
     std::uint64_t warc_size = 1u << 30;      // a larger file is closed
     std::chrono::milliseconds warc_time{0};  // and after this time; 0 disables
+    std::vector<std::string> known;          // CDXJ files of earlier crawls: "old/*.cdxj"
     bool warc_metadata = true;               // a metadata record for each page
     std::string warc_operator;               // for the warcinfo record
     std::string warc_description;

@@ -164,6 +164,18 @@ Kind<std::vector<std::filesystem::path>> paths() {
       "an array of paths such as [\"spam.trawl-filter\", \"hosts.txt\"]", check_path, toml_path);
 }
 
+// Paths, written as absolute ones.
+Kind<Strings> file_patterns() {
+  return list<std::string>(
+      "an array of paths such as [\"old/*.cdxj\"]",
+      [](std::string_view text) -> Result<std::string> {
+        auto path = check_path(text);
+        if (!path) return tl::unexpected(std::move(path.error()));
+        return path->string();
+      },
+      [](const std::string& value) { return toml_path(value); });
+}
+
 Kind<GuessSources> guess_sources() {
   Kind<GuessSources> kind{"an array of \"scripts\" and \"json\"", {}, {}, {}};
   kind.read = [type = kind.type](const toml::node& node,

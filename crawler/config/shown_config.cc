@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 4> kSecret = {"fetch.host", "fetch.header
                                                      "fetch.proxy"};
 constexpr std::array<std::string_view, 4> kTablesOfThisMachine = {"log", "status", "checkpoint",
                                                                   "frontier"};
-constexpr std::array<std::string_view, 6> kPaths = {"crawl.state_dir", "crawl.seed_file",
-                                                    "fetch.ca_file",   "fetch.cookies_file",
-                                                    "scope.blocklist", "output.directory"};
+constexpr std::array<std::string_view, 7> kPaths = {
+    "output.known",       "crawl.state_dir", "crawl.seed_file", "fetch.ca_file",
+    "fetch.cookies_file", "scope.blocklist", "output.directory"};
 
 bool contains(const auto& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();

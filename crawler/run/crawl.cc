@@ -193,6 +193,7 @@ class CrawlImpl final : public Crawl {
                                opening.sinks, tally_target());
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
+    if (auto known = open_known_bodies(); !known) return known;
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
     begin_cookies(*imported);
     if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
@@ -230,14 +231,27 @@ class CrawlImpl final : public Crawl {
                     [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
     unread_pages_.emplace(threads_wanted_,
                           [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
-    context_.reset(
-        new CrawlContext{config_,          *rules_,        *frontier_,
-                         *output_,         *pages_,        *shares_,
-                         *unread_pages_,   *limits_,       request_rate_,
-                         *crashes_,        urls_of_hosts_, *parked_patterns_,
-                         *seed_redirects_, skipped_,       fetches_,
-                         *tally_,          bodies_,        robots_token_of(config_.crawl),
-                         opened_.resumed,  trusts_less_});
+    context_.reset(new CrawlContext{config_,
+                                    *rules_,
+                                    *frontier_,
+                                    *output_,
+                                    *pages_,
+                                    *shares_,
+                                    *unread_pages_,
+                                    *limits_,
+                                    request_rate_,
+                                    *crashes_,
+                                    urls_of_hosts_,
+                                    *parked_patterns_,
+                                    *seed_redirects_,
+                                    skipped_,
+                                    fetches_,
+                                    *tally_,
+                                    known_bodies_.get(),
+                                    bodies_,
+                                    robots_token_of(config_.crawl),
+                                    opened_.resumed,
+                                    trusts_less_});
     steering_.emplace(*context_, *without_retries_,
                       ReloadedParts{.config = config_,
                                     .rules = *rules_,
@@ -495,6 +509,20 @@ class CrawlImpl final : public Crawl {
     if (!contents) return tl::unexpected(contents.error());
     if (*contents == StateContents::kCrawl || opening.mode == OpenMode::kResume) return {};
     return check_output_is_free(config_, opening.sinks);
+  }
+
+  // output.known
+  Result<void> open_known_bodies() {
+    const CrawlConfig::Output& config = config_.output;
+    if (config.known.empty() || !output_->sinks().inputs().exchanges) return {};
+    auto known = KnownBodies::open(config_.crawl.state_dir / "known", config.known);
+    if (!known) return tl::unexpected(known.error());
+    known_bodies_ = *std::move(known);
+    const std::uint64_t damaged = known_bodies_->damaged_lines();
+    room_log(LogRoom::kOutput)
+        .info("output.known: {} bodies of earlier crawls{}", known_bodies_->bodies(),
+              damaged > 0 ? fmt::format("; {} damaged lines are left out", damaged) : "");
+    return {};
   }
 
   Result<void> make_rules() {
@@ -917,6 +945,7 @@ class CrawlImpl final : public Crawl {
   CrawlTotals::Totals before_;  // sums of earlier runs
   std::optional<CrawlLimits> limits_;
   std::unique_ptr<CrashLoopBreaker> crashes_;
+  std::unique_ptr<KnownBodies> known_bodies_;
   std::unique_ptr<Output> output_;
   OpenReport opened_;
   FrontierStats at_open_;

@@ -31,6 +31,7 @@
 #include "crawler/decide/url_decider.h"
 #include "crawler/http/body_memory_budget.h"
 #include "crawler/log/room_log.h"
+#include "crawler/output/known_bodies.h"
 #include "crawler/output/output.h"
 #include "crawler/run/asked_delays.h"
 #include "crawler/run/connection_shares.h"
@@ -95,6 +96,7 @@ struct CrawlContext {
   SkipCounts& skipped;
   FetchCounts& fetches;
   CrawlTally& tally;
+  const KnownBodies* known_bodies;  // of earlier crawls; null: none
   std::shared_ptr<BodyMemoryBudget> bodies;
   const std::string robots_agent;  // our product token in robots.txt
   const bool resumed;              // an earlier run started this crawl

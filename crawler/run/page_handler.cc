@@ -220,6 +220,12 @@ void PageHandler::add_exchange(PageInHand& page) {
     revisit = {.url = page.note.first_url, .date = page.note.first_date, .digest = digest};
   } else if (page.first_copy && !page.first_copy->date.empty()) {
     revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = digest};
+  } else if (context_.known_bodies != nullptr && !digest.empty() && is_2xx(response.status)) {
+    auto known = context_.known_bodies->find(digest);
+    if (!known) return context_.stop_with(std::move(known.error()));
+    page.known_copy = *std::move(known);
+    if (page.known_copy)
+      revisit = {.url = page.known_copy->url, .date = page.known_copy->date, .digest = digest};
   }
   WarcExchange exchange = exchange_of(lease.url, response);
   exchange.via = lease.parent;
@@ -307,6 +313,9 @@ void PageHandler::plan_recrawl(PageInHand& page) {
     if (page.first_copy && !page.first_copy->date.empty()) {
       next.first_url = page.first_copy->url;
       next.first_date = page.first_copy->date;
+    } else if (page.known_copy) {
+      next.first_url = page.known_copy->url;
+      next.first_date = page.known_copy->date;
     } else if (!page.unchanged || (status != 304 && page.note.first_date.empty())) {
       // Every kind of record that is written has the body.
       next.first_url = lease.url;

@@ -26,6 +26,7 @@ struct PageInHand {
   PageOutput& output;
   Outcome& outcome;
   std::optional<FirstCopy> first_copy = std::nullopt;  // another URL had this body first
+  std::optional<FirstCopy> known_copy = std::nullopt;  // an earlier crawl has this body
   bool unchanged = false;                              // since the fetch before
   bool parsed = false;                                 // its links are in `read`
 };

@@ -30,6 +30,7 @@
 #include "crawler/http/site_cookies.h"
 #include "crawler/output/claim_log.h"
 #include "crawler/output/content_index.h"
+#include "crawler/output/known_bodies.h"
 #include "crawler/output/output.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/output_checks.h"
@@ -81,13 +82,18 @@ std::vector<fs::path> crawl_files(const fs::path& state) {
   return files;
 }
 
+// Folders of the state directory that are each a ContentIndex.
+constexpr const char* kIndexes[] = {"content", "known"};
+
 // Lists what is deleted, for the report.
 Result<std::string> names_of(const fs::path& state) {
   const auto frontier = EmbeddedFrontier::look_at(state);
   if (!frontier) return tl::unexpected(frontier.error());
   std::vector<std::string> names;
   if (!frontier->description.empty()) names.push_back(frontier->description);
-  if (is_entry(state / "content")) names.emplace_back("content");
+  for (const char* index : kIndexes) {
+    if (is_entry(state / index)) names.emplace_back(index);
+  }
   for (const fs::path& file : crawl_files(state)) {
     if (is_entry(file)) names.push_back(file.filename().string());
   }
@@ -218,16 +224,21 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
     fs::remove(file, error);
     if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
   }
-  const fs::path content = state_ / "content";
-  const fs::path log = ContentIndex::log_path(content);
-  if (holds_any_database(content) || ClaimLog::is_one(log)) {
-    std::error_code error;
-    fs::remove(log, error);
-    if (error) return tl::unexpected(system_error(error.value(), "cannot remove " + log.string()));
+  for (const char* name : kIndexes) {
+    const fs::path index = state_ / name;
+    const fs::path log = ContentIndex::log_path(index);
+    if (holds_any_database(index) || ClaimLog::is_one(log)) {
+      for (const fs::path& file : {log, KnownBodies::list_path(index)}) {
+        std::error_code error;
+        fs::remove(file, error);
+        if (error)
+          return tl::unexpected(system_error(error.value(), "cannot remove " + file.string()));
+      }
+    }
+    const auto stays = remove_database(index);
+    if (!stays) return tl::unexpected(stays.error());
+    if (*stays) report.push_back(left(index));
   }
-  const auto content_stays = remove_database(content);
-  if (!content_stays) return tl::unexpected(content_stays.error());
-  if (*content_stays) report.push_back(left(content));
   lock_.reset();  // EmbeddedFrontier::remove() takes it
   const auto stay = EmbeddedFrontier::remove(state_, true);
   if (!stay) return tl::unexpected(stay.error());

@@ -126,7 +126,7 @@ Result<StateContents> inspect_state(const CrawlConfig& config) {
   }
   const auto frontier = EmbeddedFrontier::look_at(directory);
   if (!frontier) return tl::unexpected(frontier.error());
-  if (auto own = refuse_links(directory, {"content", "crawl.toml", "last-run.toml"}); !own)
+  if (auto own = refuse_links(directory, {"content", "known", "crawl.toml", "last-run.toml"}); !own)
     return tl::unexpected(own.error());
   if (auto own = refuse_links(directory, {"output"}); !own) {
     return error(ErrorCode::kInvalidArgument, own.error().message + ", or set output.directory");

@@ -215,6 +215,7 @@ warc_size = "100MB"
 warc_time = "1d"
 respect_noarchive = true
 respect_noindex = true
+known = ["/old/*.cdxj"]
 warc_metadata = false
 warc_operator = "Us \"and\" them"
 warc_description = "for \u00e9"
@@ -392,6 +393,7 @@ CrawlConfig every_key() {
       .warc_prefix = "Our.crawl_1",
       .warc_size = 100'000'000,
       .warc_time = 24h,
+      .known = {"/old/*.cdxj"},
       .warc_metadata = false,
       .warc_operator = "Us \"and\" them",
       .warc_description = "for \xc3\xa9",

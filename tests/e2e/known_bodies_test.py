@@ -1,0 +1,62 @@
+"""output.known: bodies that earlier crawls have become revisit records that name the earlier records."""
+
+import shutil
+
+import trawl_testing as t
+from scripted_server import ScriptedServer, answer, links
+from warc_reader import read_warcs
+
+
+def records_of(test, directory):
+    return {record.url: record for record in read_warcs(test, directory)
+            if record.type in ("response", "revisit") and not record.url.endswith("/robots.txt")}
+
+
+def crawl(test, directory, options, name, server, command="crawl", **output):
+    config = t.write_config(directory / f"{name}.toml", t.fast_crawl(
+        [server.url()], directory / name, output={"warc": True, **output}))
+    ended = t.run(options, directory, command, config)
+    t.expect_exit(test, ended, t.EXIT_DONE, name)
+    return ended
+
+
+def script(test, directory, options):
+    pages = {"/": links(["/same", "/changes", "/new"]), "/same": "the same", "/changes": "first"}
+    with ScriptedServer(lambda request: answer(pages[request.path]) if request.path in pages
+                        else answer("none", "404 Not Found")) as server:
+        crawl(test, directory, options, "old", server)
+        old = records_of(test, directory / "old" / "output")
+        test.check(all(record.type == "response" for record in old.values()), "the first crawl", old)
+        indexes = directory / "indexes"
+        indexes.mkdir()
+        for file in (directory / "old" / "output").glob("*.cdxj"):
+            shutil.copy(file, indexes)
+        pages.update({"/changes": "second", "/new": "the same"})
+        known = str(indexes / "*.cdxj")
+        crawl(test, directory, options, "new", server, known=[known])
+        new = records_of(test, directory / "new" / "output")
+        kinds = {url[len(server.url("")):]: record.type for url, record in new.items()}
+        test.check(kinds == {"/": "revisit", "/same": "revisit", "/changes": "response",
+                             "/new": "revisit"}, "kinds of records", kinds)
+        for path in ("/", "/same", "/new"):
+            first = old[server.url("/same" if path == "/new" else path)]
+            names = new[server.url(path)].headers
+            test.check(names["warc-refers-to-target-uri"] == first.url and
+                       names["warc-refers-to-date"][:19] == first.headers["warc-date"][:19],
+                       f"{path} names the earlier record", names)
+        again = crawl(test, directory, options, "again", server, known=[known], text=False)
+        test.check("bodies of earlier crawls" in again.text, "the log", again.text)
+        fresh = t.run(options, directory, "crawl", directory / "again.toml", "--fresh")
+        t.expect_exit(test, fresh, t.EXIT_DONE, "--fresh deletes what is known, too")
+        test.check("known" in fresh.text, "named as deleted", fresh.text)
+        (indexes / "bad.cdxj").write_text("no index\nat all\n")
+        for wrong, text in ((str(indexes / "none-*.cdxj"), "no file is called"),
+                            (str(indexes / "bad.cdxj"), "is not a CDXJ index")):
+            config = t.write_config(directory / "wrong.toml", t.fast_crawl(
+                [server.url()], directory / "wrong", output={"warc": True, "known": [wrong]}))
+            ended = t.run(options, directory, "crawl", config)
+            test.check(ended.code not in (0, None) and text in ended.text, wrong, ended.text)
+
+
+if __name__ == "__main__":
+    t.main(script, t.parser(__doc__).parse_args())

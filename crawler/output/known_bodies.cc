@@ -56,7 +56,7 @@ std::string warc_date(std::string_view digits) {
                      digits.substr(12, 2));
 }
 
-// Size and time of change tell whether a file is the one that was read.
+// Size and time of change say whether a file is the one that was read.
 std::string line_of(const std::filesystem::path& file) {
   std::error_code failure;
   const auto size = std::filesystem::file_size(file, failure);

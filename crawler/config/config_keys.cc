@@ -313,10 +313,11 @@ Rows fetch_network() {
           R"([{ host = "members.example.com", basic_auth = "user:password", cookies = true }])"),
       KEY_OF(
           "fetch.login", fetch.logins, logins(),
-          "Forms that log in: the fields are sent to the URL by POST before a host is fetched, and "
-          "again after a 401 or a redirect to the page of the form, at most once a minute. Implies "
-          "cookies for the host. page: if unset, the URL without its query; host: if unset, that "
-          "of the URL. May be written as tables [[login]].",
+          "Forms that log in: the fields are sent to the URL by POST before its host (or `host`) "
+          "is "
+          "fetched, and again after a 401 or a redirect to `page` (if unset: the URL), at most "
+          "once "
+          "a minute. Implies cookies for the host. May be written as tables [[login]].",
           R"([{ url = "https://example.com/login", fields = { user = "me", password = "secret" } }])"),
   };
 }

@@ -34,7 +34,8 @@ std::string with_commented_keys(const std::string& file) {
     if (line.starts_with('[')) table = line.substr(1, line.find(']') - 1);
     const std::string bare = line.starts_with("# ") ? line.substr(2) : line;
     const std::string name = table + '.' + bare.substr(0, bare.find(" = "));
-    const bool is_key = find_config_key(name) != nullptr && name != "crawl.seed_file";
+    const bool is_key = find_config_key(name) != nullptr && name != "crawl.seed_file" &&
+                        name != "fetch.cookies_file";  // their files need not exist
     out += (is_key ? bare : line) + '\n';
   }
   return out;

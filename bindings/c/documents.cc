@@ -26,7 +26,7 @@ namespace {
 
 constexpr LinkKind kKinds[] = {LinkKind::kNavigation, LinkKind::kForm,    LinkKind::kDocument,
                                LinkKind::kResource,   LinkKind::kRelated, LinkKind::kCitation,
-                               LinkKind::kRefresh};
+                               LinkKind::kRefresh,    LinkKind::kGuess};
 constexpr std::uint32_t bit_of(LinkKind kind) {
   switch (kind) {
     case LinkKind::kNavigation:
@@ -43,6 +43,8 @@ constexpr std::uint32_t bit_of(LinkKind kind) {
       return TRAWL_LINK_CITATION;
     case LinkKind::kRefresh:
       return TRAWL_LINK_REFRESH;
+    case LinkKind::kGuess:
+      return TRAWL_LINK_GUESS;
   }
   return 0;
 }

@@ -754,7 +754,8 @@ enum {
   TRAWL_LINK_RESOURCE = 8,
   TRAWL_LINK_RELATED = 16,
   TRAWL_LINK_CITATION = 32,
-  TRAWL_LINK_REFRESH = 64
+  TRAWL_LINK_REFRESH = 64,
+  TRAWL_LINK_GUESS = 128 /* strings in scripts and JSON that look like URLs */
 };
 /* What trawl_links_extract() collects. */
 typedef struct trawl_link_options {

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using Do = HostLogins::Turn::Do;
 using Answer = HostLogins::Answer;
 
-Url url(std::string_view text) {
+Url page_url(std::string_view text) {
   return Url::parse(text).value();
 }
 
@@ -63,10 +63,10 @@ TEST(HostLogins, FormsAreEncodedAsBrowsersDo) {
 TEST(HostLogins, TheLoginOfTheExactHostCountsElseThatOfTheDomain) {
   const HostLogins logins({{.url = "http://www.a.test/in", .host = ".a.test"},
                            {.url = "http://b.a.test/in", .host = "b.a.test"}});
-  EXPECT_EQ(logins.find(url("http://a.test/")), 0u);
-  EXPECT_EQ(logins.find(url("https://x.a.test:8080/")), 0u);
-  EXPECT_EQ(logins.find(url("http://b.a.test/")), 1u);
-  EXPECT_EQ(logins.find(url("http://test/")), std::nullopt);
+  EXPECT_EQ(logins.find(page_url("http://a.test/")), 0u);
+  EXPECT_EQ(logins.find(page_url("https://x.a.test:8080/")), 0u);
+  EXPECT_EQ(logins.find(page_url("http://b.a.test/")), 1u);
+  EXPECT_EQ(logins.find(page_url("http://test/")), std::nullopt);
   EXPECT_TRUE(HostLogins({}).empty());
 }
 
@@ -75,14 +75,14 @@ TEST(HostLogins, ARedirectLeadsToThePageWithAnyFurtherParameters) {
                            {.url = "https://b.test/post",
                             .page = "https://b.test/u.php?mode=login&a",
                             .host = "b.test"}});
-  EXPECT_TRUE(logins.leads_to_page(0, url("http://a.test/in")));
-  EXPECT_TRUE(logins.leads_to_page(0, url("https://a.test:8443/in?from=/x#form")));
-  EXPECT_FALSE(logins.leads_to_page(0, url("http://a.test/in/")));
-  EXPECT_FALSE(logins.leads_to_page(0, url("http://b.test/in")));
-  EXPECT_TRUE(logins.leads_to_page(1, url("https://b.test/u.php?a&sid=1&mode=login")));
-  EXPECT_FALSE(logins.leads_to_page(1, url("https://b.test/u.php?mode=login")));
-  EXPECT_FALSE(logins.leads_to_page(1, url("https://b.test/u.php?mode=logins&a")));
-  EXPECT_FALSE(logins.leads_to_page(1, url("https://b.test/post")));
+  EXPECT_TRUE(logins.leads_to_page(0, page_url("http://a.test/in")));
+  EXPECT_TRUE(logins.leads_to_page(0, page_url("https://a.test:8443/in?from=/x#form")));
+  EXPECT_FALSE(logins.leads_to_page(0, page_url("http://a.test/in/")));
+  EXPECT_FALSE(logins.leads_to_page(0, page_url("http://b.test/in")));
+  EXPECT_TRUE(logins.leads_to_page(1, page_url("https://b.test/u.php?a&sid=1&mode=login")));
+  EXPECT_FALSE(logins.leads_to_page(1, page_url("https://b.test/u.php?mode=login")));
+  EXPECT_FALSE(logins.leads_to_page(1, page_url("https://b.test/u.php?mode=logins&a")));
+  EXPECT_FALSE(logins.leads_to_page(1, page_url("https://b.test/post")));
 }
 
 TEST(HostLogins, OneLogsInBeforeTheFirstAndOthersWait) {

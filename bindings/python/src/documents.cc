@@ -168,7 +168,7 @@ LinkKinds kinds_of(PyObject* kinds) {
     if (!kind) {
       raise(PyExc_ValueError, "no such kind of link: \"" + std::string(name) +
                                   "\"; one of navigation, form, document, resource, related, "
-                                  "citation, refresh");
+                                  "citation, refresh, guess");
     }
     wanted |= LinkKinds{*kind};
   }

@@ -63,7 +63,8 @@ def _one_of(*names):  # as mypy sees a Literal of several
 FailureReason = _one_of("timeout", "connection", "too_many_requests", "unavailable", "server_error",
                         "permanent", "no_such_host")
 FilterKind = _one_of("blocked", "growing", "classic", "counting", "cuckoo")
-LinkKind = _one_of("navigation", "form", "document", "resource", "related", "citation", "refresh")
+LinkKind = _one_of("navigation", "form", "document", "resource", "related", "citation", "refresh",
+                    "guess")
 
 _open_frontiers = _weakref.WeakSet()
 

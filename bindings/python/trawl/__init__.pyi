@@ -482,7 +482,8 @@ class Robots:
         """The URLs of the Sitemap lines."""
 
 LinkKind = Literal[
-    "navigation", "form", "document", "resource", "related", "citation", "refresh"
+    "navigation", "form", "document", "resource", "related", "citation", "refresh",
+    "guess"
 ]
 
 class Link(NamedTuple):

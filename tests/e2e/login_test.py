@@ -5,6 +5,7 @@ import time
 import urllib.parse
 
 import trawl_testing as t
+from dns_server import DnsServer
 from scripted_server import ScriptedServer, answer, check_gaps, links, redirect
 from status_client import StatusClient
 from warc_reader import read_warcs
@@ -134,6 +135,41 @@ def never_works(test, directory, options, name, right):
     test.check(finished.text.count(said) == 2, f"{name}: what is said", finished.tail())
 
 
+def for_a_whole_domain(test, directory, options):
+    """Hosts of several threads share the login of another host, which is asked once, in its turn."""
+    seen = {}
+
+    def respond(request):
+        host = request.host.rsplit(":", 1)[0]
+        if request.path == "/robots.txt":
+            return answer("User-agent: *\nDisallow:\n", content_type="text/plain")
+        if request.method == "POST":
+            return answer("welcome", "200 OK", "Set-Cookie: sid=s3cret-0; Domain=shop.test; Path=/")
+        cookie = request.headers.get("cookie", "")
+        seen.setdefault(host, []).append(cookie)
+        return answer("<title>x</title>" + links(["/1", "/2"]))
+
+    names = [f"{name}.shop.test" for name in ("auth", "a", "b", "c", "d", "e")]
+    state = directory / "domain"
+    with DnsServer({name: ["127.0.0.1"] for name in [*names, "other.test"]}) as dns, \
+            ScriptedServer(respond) as server:
+        config = t.fast_crawl([server.url("/", name) for name in [*names, "other.test"]], state,
+                              politeness={"delay": "300ms", "per_host_connections": 1},
+                              fetch={"dns_servers": [dns.address], "threads": 4}, output={"warc": True},
+                              log={"level": "trace"})
+        config["fetch"]["login"] = {"url": server.url("/in", names[0]), "fields": quoted(FORM),
+                                    "host": ".shop.test"}
+        finished = t.run(options, directory, "crawl", t.write_config(directory / "domain.toml", config))
+    t.expect_exit(test, finished, t.EXIT_DONE, "a domain")
+    check_secrets(test, state, finished, "a domain")
+    test.check(len(posts(server)) == 1, "logins of a domain", server.paths())
+    test.check(seen.pop("other.test") == ["", "", ""], "cookies of another site", seen)
+    test.check({name: each for name, each in seen.items()} == {name: ["sid=s3cret-0"] * 3 for name in names},
+               "sessions of the hosts", seen)
+    for name in names:
+        check_gaps(test, [request for request in server.requests if request.host.startswith(name)], 0.3, name)
+
+
 def of_a_running_crawl(test, directory, options):
     """Nothing of the status API has a secret."""
     state = directory / "running"
@@ -163,7 +199,7 @@ def of_a_running_crawl(test, directory, options):
 def login(test, directory, options):
     begun = time.monotonic()
     t.run_parts(test, [(logs_in_first,), (logs_in_again, "status", False), (logs_in_again, "redirect", True),
-                       (never_works, "refused", False), (never_works, "useless", True), (of_a_running_crawl,)],
+                       (never_works, "refused", False), (never_works, "useless", True), (of_a_running_crawl,), (for_a_whole_domain,)],
                 common=(test, directory, options))
     print(f"{time.monotonic() - begun:.0f} s")
 

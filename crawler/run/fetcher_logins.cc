@@ -54,15 +54,16 @@ void Fetcher::log_in(const OpenLease& open, std::size_t place) {
   const HostLogins::Login& login = context_.logins[place];
   const std::string host = politeness_group(login.url);
   HttpRequest request = request_for(login.url);
+  if (is_put_off(open, request.url)) return context_.logins.not_sent(place);
   request.form = login.form;
   request.cookie_jar = cookie_site(login.url.hostname());
   request.max_body = request.max_download = kMaxAnswerBytes;
   request.truncate_body = true;
   request.gate = gate_for(open, host);
   const bool own = host == open.lease.host;
-  client_->start(request, [this, open, place, own](const HttpResponse& response) {
-    on_login(open, place, own, response);
-  });
+  client_->start(request,
+                 [this, open, place, own, in_flight = context_.crashes.begin(request.url)](
+                     const HttpResponse& response) { on_login(open, place, own, response); });
 }
 
 void Fetcher::on_login(const OpenLease& open, std::size_t place, bool own,

@@ -83,12 +83,13 @@ UrlDecider::UrlDecider(const CrawlConfig& config, std::shared_ptr<const SeedSett
 }
 
 UrlVerdict UrlDecider::decide(const Url& url, const UrlOrigin& origin) const {
+  if (origin.nofollow && respect_nofollow_ && origin.requisite_hops == 0)
+    return skipped_for(SkipReason::kNofollow);
   if (origin.redirects > max_redirects_) return skipped_for(SkipReason::kTooManyRedirects);
   if (origin.requisite_hops > 0) {
     if (origin.requisite_hops > kMostRequisiteHops) return skipped_for(SkipReason::kTooDeep);
     return scope_->check_requisite(url, origin.found);
   }
-  if (origin.nofollow && respect_nofollow_) return skipped_for(SkipReason::kNofollow);
   UrlVerdict verdict =
       scope_->check(url, origin.depth, origin.hops_off_scope, origin.found, origin.seed);
   if (verdict.reason == SkipReason::kOutOfScope && is_wanted_sitemap(url, origin))

@@ -72,7 +72,7 @@ class BadInput:
              "[fetch]\n  conections = 3\n", [r":5:3: ", "conections", r"\bconnections\b"]),
             ("a value of the wrong type", f'[crawl]\n{state}\nseeds = ["http://127.0.0.1/"]\n'
              '[fetch]\nconnections = "many"\n', [r":5:\d+: ", "connections"]),
-            ("two errors", f"[crawl]\n{state}\nseed = []\n[politeness]\ndelay = 5\n",
+            ("two errors", f"[crawl]\n{state}\nsedes = []\n[politeness]\ndelay = 5\n",
              [r":3:\d+: ", r":5:\d+: "]),
             ("no TOML", "[crawl\nseeds = 1\n", [r":[12]:\d+: "]),
         ]

@@ -198,11 +198,16 @@ def copy_example(work):
                            ("build/release", str(work.build))]
 
 
+def make_cookies(work):
+    work.write("cookies.txt", "# Netscape HTTP Cookie File\n")
+
+
 DRAWING = "a drawing"
 PAGES = {
     "README.md": Needs(exits={"trawl explain my.toml https://example.com/print/7": 1}),
     "CONTRIBUTING.md": Needs(texts={"include/trawl/": "the list of folders",
                                     "crawler/main.cc": DRAWING}),
+    "docs/archiving.md": Needs(setup=make_cookies),
     "docs/canonical-keys.md": Needs(texts={"lossless-2": profile_line}),
     "docs/config.md": Needs(setup=make_config, split_toml=True, texts={"crawl.toml:9:11": config_errors}),
     "docs/filter-command.md": Needs(setup=make_lists, numbers="close",

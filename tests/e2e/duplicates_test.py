@@ -8,10 +8,12 @@ from warc_reader import check_index, check_places, digest, read_warcs
 
 
 def crawl(test, directory, options, name, server, **tables):
-    """One page after the other, so that which of two comes first is known."""
+    """One page after the other, so that which of two comes first is known, and it is written before
+    the second is asked for."""
     config = t.write_config(directory / f"{name}.toml", t.fast_crawl(
         [server.url()], directory / name,
-        **{"fetch": {"threads": 1, "connections": 1}, **tables}))
+        **{"fetch": {"threads": 1, "connections": 1},
+           "politeness": {"delay": "40ms", "per_host_connections": 1}, **tables}))
     finished = t.run(options, directory, "crawl", config)
     t.expect_exit(test, finished, t.EXIT_DONE, name)
     return t.by_path(t.read_pages(test, directory / name))

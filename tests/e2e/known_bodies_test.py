@@ -55,7 +55,7 @@ def script(test, directory, options):
             config = t.write_config(directory / "wrong.toml", t.fast_crawl(
                 [server.url()], directory / "wrong", output={"warc": True, "known": [wrong]}))
             ended = t.run(options, directory, "crawl", config)
-            test.check(ended.code not in (0, None) and text in ended.text, wrong, ended.text)
+            test.check(ended.exit_code != 0 and text in ended.text, wrong, ended.text)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,8 @@ void PageFollower::follow_guess(PageInHand& page, std::size_t i, bool nofollow, 
 
 // Scripts and JSON that are files. A browser resolves the URLs of a script against the page.
 void PageFollower::follow_strings(PageInHand& page, bool is_script) {
-  if (page.unchanged) return;
+  if (page.unchanged || page.note.found.has(FoundAs::kGuess)) return;
+  if (!is_script && !follows_links(page)) return;
   const auto parent = is_script && !page.open.lease.parent.empty()
                           ? Url::parse(page.open.lease.parent)
                           : Result<Url>(page.url);
@@ -205,7 +206,8 @@ bool PageFollower::follows_links(const PageInHand& page) const {
   if (page.note.requisite_hops == 0) return true;
   UrlOrigin origin = UrlOrigin::of(page.open.lease.depth, page.open.lease.redirects, page.note);
   origin.requisite_hops = 0;
-  return context_.rules.decider.decide(page.url, origin).is_fetched();
+  const UrlVerdict verdict = context_.rules.decider.decide(page.url, origin);
+  return verdict.is_fetched() && !verdict.off_scope;
 }
 
 // A style sheet is read only for what it loads.

@@ -75,6 +75,7 @@ LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest
 // RSS and Atom: their entries are links.
 void PageFollower::follow_feed(PageInHand& page) {
   if (page.unchanged || (page.first_copy && !context_.config.links.from_duplicates)) return;
+  if (page.note.found.has(FoundAs::kGuess) || !follows_links(page)) return;
   RobotsDirectives directives;
   if (!page.response.x_robots_tag.empty())
     directives = parse_x_robots_tag(page.response.x_robots_tag, context_.robots_agent);

@@ -35,7 +35,7 @@ PAGE = """<!DOCTYPE html><html lang=en><head><title>all kinds</title>
 <link rel=dns-prefetch href="//{host}:1/"><link rel=canonical href=not-canonical.html>
 <style>@import "sub/imported.css"; @import url(alt-import-print.css) print;
 h1 {{ background: url("ba\\63k.png") }} .set {{ background-image: image-set("set.png" 1x, "alt-set2.png" 2x) }}
-@font-face {{ font-family: f; src: url({here}/font.woff2) format("woff2"), url(alt-font.woff) format("woff") }}
+@font-face {{ font-family: f; src: url({here}/alt-face.woff2) format("woff2"), url(alt-font.woff) format("woff") }}
 p {{ font-family: f }} .never {{ background: url(alt-unused.png) }}</style>
 <script src="alt-script.js"></script></head>
 <body background=body.png><h1>t</h1><h2>t</h2><h3>t</h3><p class=set>text</p><div style="background: url('inline.png')">x</div>

@@ -86,6 +86,10 @@ RecordRead ShardState::begin_arrivals() {
   RecordRead read;
   if (closed()) return read;
   take_inbox();
+  // Which thread commits, and so the order in the inbox, is up to the machine.
+  if (options_.deterministic)
+    std::ranges::sort(arrived_, {},
+                      [this](HostIndex i) { return i < hosts_.end() ? hosts_[i].id : HostId(); });
   while (!arrived_.empty() && read.hosts.size() < kRecordsAtOnce) {
     const HostIndex i = arrived_.front();
     arrived_.pop_front();

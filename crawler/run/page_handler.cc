@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "trawl/robots_directives.h"
+
 #include "crawler/decide/url_shape.h"
 #include "crawler/log/room_log.h"
 #include "crawler/run/fetch_failure.h"
@@ -83,6 +85,13 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
                   .outcome = result.outcome};
   if (const auto* seed = context_.rules.decider.seeds().find(page.note.seed))
     record.seed_note = seed->note;
+  // For what is not read as a page, too: style sheets, redirects, errors.
+  const CrawlConfig::Output& kept = context_.config.output;
+  if ((kept.respect_noarchive || kept.respect_noindex) && !response.x_robots_tag.empty()) {
+    const auto asked = parse_x_robots_tag(response.x_robots_tag, context_.robots_agent);
+    record.noindex = asked.noindex;
+    record.noarchive = asked.noarchive;
+  }
   result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
   result.truncated = answer.last && response.cut;
   if (result.truncated) {

@@ -52,6 +52,14 @@ inline char32_t decode_utf8(std::string_view text, std::size_t& position) noexce
 
 void append_utf8(char32_t code_point, std::string& out);
 
+// The beginning of `text`, of at most `most` bytes, that ends between two characters.
+inline std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0u) == 0x80u)
+    --most;
+  return text.substr(0, most);
+}
+
 // Appends "\n", "\u001b" or, above U+FFFF, a surrogate pair of such units.
 void append_json_escape(std::string& out, char32_t character);
 

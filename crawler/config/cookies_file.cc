@@ -134,7 +134,7 @@ class Reader {
     }
   }
 
-  CookiesFileErrors& errors() { return errors_; }
+  FileErrors& errors() { return errors_; }
   CookiesFile take_cookies() {
     for (auto& [site, cookies] : sites_) {
       CookiesOfSite& added = result_.sites.emplace_back(CookiesOfSite{site, {}});
@@ -189,28 +189,24 @@ class Reader {
   }
 
   void report(std::uint32_t line, WrongCookie wrong) {
-    if (errors_.listed.size() >= kMaxListed) {
-      ++errors_.unlisted;
-      return;
-    }
-    errors_.listed.push_back(
-        {name_, line, wrong.column, "fetch.cookies_file: " + std::move(wrong.message)});
+    errors_.add({name_, line, wrong.column, "fetch.cookies_file: " + std::move(wrong.message)},
+                kMaxListed);
   }
 
   const std::string name_;
   const std::int64_t now_;
   std::map<std::string, Site> sites_;
   CookiesFile result_;
-  CookiesFileErrors errors_;
+  FileErrors errors_;
 };
 
 }  // namespace
 
-tl::expected<CookiesFile, CookiesFileErrors> read_cookies_file(
-    const std::filesystem::path& file, std::chrono::system_clock::time_point now) {
+tl::expected<CookiesFile, FileErrors> read_cookies_file(const std::filesystem::path& file,
+                                                        std::chrono::system_clock::time_point now) {
   const auto text = read_text_file(file, kMaxCookieBytes);
   if (!text) {
-    CookiesFileErrors errors;
+    FileErrors errors;
     errors.listed.push_back({file.string(), 0, 0, "fetch.cookies_file: " + text.error()});
     return tl::unexpected(std::move(errors));
   }

@@ -27,17 +27,13 @@ struct CookiesFile {
   std::size_t expired = 0;  // which are left out
 };
 
-struct CookiesFileErrors {
-  std::vector<ConfigError> listed;  // the first 100
-  std::size_t unlisted = 0;         // number of further errors
-};
-
 // A line of the file: domain, TRUE if its subdomains get the cookie too, path, TRUE if it is for
 // https only, seconds since 1970 when it expires (0: at the end of the session), name and value,
 // with tabs between them. "#HttpOnly_" may stand before the domain; other lines that begin with '#'
 // are comments. The file may have at most 16 MiB. Of two cookies with the same name, domain and
-// path the later one counts. Values are not in messages. Thread-safe.
-tl::expected<CookiesFile, CookiesFileErrors> read_cookies_file(
+// path the later one counts. Values are not in messages; 100
+// errors are listed. Thread-safe.
+tl::expected<CookiesFile, FileErrors> read_cookies_file(
     const std::filesystem::path& file,
     std::chrono::system_clock::time_point now = std::chrono::system_clock::now());
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -329,6 +330,21 @@ struct ConfigError {
 
   // "file:line:column: message", without the numbers that are 0.
   std::string to_string() const;
+};
+
+// Those of a file that a config names.
+struct FileErrors {
+  std::vector<ConfigError> listed;  // the first
+  std::size_t unlisted = 0;         // number of further ones
+
+  // `most`: how many are listed.
+  void add(ConfigError error, std::size_t most) {
+    if (listed.size() < most) {
+      listed.push_back(std::move(error));
+    } else {
+      ++unlisted;
+    }
+  }
 };
 
 template <class T>

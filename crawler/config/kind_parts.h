@@ -1,6 +1,7 @@
 // What several kinds are made of.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
@@ -69,6 +70,34 @@ Kind<std::vector<R>> tables(const std::string& type,
     return out.empty() ? std::string("[]") : fmt::format("[{}\n]", out);
   });
 }
+
+// Calls `read` with each element of an array, or with a single value; whether all of them were
+// right.
+template <class Read>
+bool read_each(const toml::node& node, Read read) {
+  const toml::array* several = node.as_array();
+  if (several == nullptr) return read(node);
+  bool good = true;
+  for (const toml::node& element : *several)
+    good &= read(element);
+  return good;
+}
+
+// A value of another kind at `name`. False if it is wrong, after a complaint.
+template <class V, class T>
+bool read_optional(const toml::table& table, std::string_view name, const Kind<V>& kind,
+                   std::optional<T>& value, const ConfigComplaint& complain) {
+  const toml::node* node = table.get(name);
+  if (node == nullptr) return true;
+  const auto read = kind.read(*node, [&](const toml::node& where, const std::string& message) {
+    complain(where, fmt::format("{}: {}", name, message));
+  });
+  if (read) value = static_cast<T>(*read);
+  return read.has_value();
+}
+
+// Of a rule, and of a seed.
+inline constexpr std::int64_t kMaxPriority = 1000;
 
 // Complains of each name in `table` that is not in `known`; true if there is none.
 bool only_names(const toml::table& table, std::initializer_list<std::string_view> known,

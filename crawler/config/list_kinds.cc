@@ -181,25 +181,14 @@ Kind<GuessSources> guess_sources() {
   kind.read = [type = kind.type](const toml::node& node,
                                  const ConfigComplaint& complain) -> std::optional<GuessSources> {
     GuessSources sources;
-    bool good = true;
-    const auto read_one = [&](const toml::node& element) {
+    const bool good = read_each(node, [&](const toml::node& element) {
       const auto text = element.value_exact<std::string_view>();
-      if (text == "scripts") {
-        sources.scripts = true;
-      } else if (text == "json") {
-        sources.json = true;
-      } else {
-        good = false;
-        complain(element, mismatch(type, "", element));
-      }
-    };
-    const toml::array* several = node.as_array();
-    if (several == nullptr) {
-      read_one(node);
-    } else {
-      for (const toml::node& element : *several)
-        read_one(element);
-    }
+      const bool known = text == "scripts" || text == "json";
+      if (text == "scripts") sources.scripts = true;
+      if (text == "json") sources.json = true;
+      if (!known) complain(element, mismatch(type, "", element));
+      return known;
+    });
     return good ? std::optional(sources) : std::nullopt;
   };
   kind.write = [](const GuessSources& sources) {

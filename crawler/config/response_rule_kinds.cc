@@ -58,14 +58,11 @@ bool read_statuses(const toml::node& node, std::vector<StatusRange>& statuses,
     }
     return range.has_value();
   };
-  const toml::array* several = node.as_array();
-  if (several == nullptr) return read_one(node);
-  bool good = true;
-  for (const toml::node& element : *several)
-    good &= read_one(element);
-  if (!several->empty()) return good;
-  complain(node, "status: expected at least one status; leave it out for all");
-  return false;
+  if (const toml::array* several = node.as_array(); several != nullptr && several->empty()) {
+    complain(node, "status: expected at least one status; leave it out for all");
+    return false;
+  }
+  return read_each(node, read_one);
 }
 
 std::optional<ResponseRuleText> read_response_rule(const toml::table& table,

@@ -32,7 +32,6 @@ bool only_names(const toml::table& table, std::initializer_list<std::string_view
 
 namespace {
 
-constexpr std::int64_t kMaxPriority = 1000;
 constexpr std::size_t kMaxRuleName = 200;  // bytes
 
 // The string at `name`; complains of anything else. Nothing if there is none, too.
@@ -63,16 +62,11 @@ bool read_found_kinds(const toml::table& table, FoundKinds& kinds,
                       nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest)));
     return false;
   };
-  const toml::array* several = node->as_array();
-  if (several == nullptr) return read_one(*node);
-  bool good = true;
-  for (const toml::node& element : *several)
-    good &= read_one(element);
-  if (several->empty()) {
+  if (const toml::array* several = node->as_array(); several != nullptr && several->empty()) {
     complain(*node, "kind: expected at least one kind; leave it out for all");
     return false;
   }
-  return good;
+  return read_each(*node, read_one);
 }
 
 std::string write_found_kinds(FoundKinds kinds) {
@@ -263,19 +257,6 @@ std::string write_host_requests(const HostRequestsText& text) {
   if (text.referer) out += fmt::format(", referer = {}", *text.referer);
   if (text.proxy) out += ", proxy = " + toml_string(*text.proxy);
   return out + " }";
-}
-
-// A value of another kind at `name`. False if it is wrong, after a complaint.
-template <class V, class T>
-bool read_optional(const toml::table& table, std::string_view name, const Kind<V>& kind,
-                   std::optional<T>& value, const ConfigComplaint& complain) {
-  const toml::node* node = table.get(name);
-  if (node == nullptr) return true;
-  const auto read = kind.read(*node, [&](const toml::node& where, const std::string& message) {
-    complain(where, fmt::format("{}: {}", name, message));
-  });
-  if (read) value = static_cast<T>(*read);
-  return read.has_value();
 }
 
 std::optional<HostPolitenessText> read_host_politeness(const toml::table& table,

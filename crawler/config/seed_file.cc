@@ -79,28 +79,26 @@ tl::expected<std::string, WrongLine> read_line(std::string_view line, std::size_
 
 }  // namespace
 
-tl::expected<std::vector<std::string>, SeedFileErrors> read_seed_file(
-    const std::filesystem::path& file, std::size_t max_url_length) {
+tl::expected<std::vector<std::string>, FileErrors> read_seed_file(const std::filesystem::path& file,
+                                                                  std::size_t max_url_length) {
   const std::string name = file.string();
   const auto text = read_text_file(file, kMaxBytes);
   if (!text) {
-    SeedFileErrors errors;
+    FileErrors errors;
     errors.listed.push_back({name, 0, 0, "crawl.seed_file: " + text.error()});
     return tl::unexpected(std::move(errors));
   }
   std::vector<std::string> seeds;
-  SeedFileErrors errors;
+  FileErrors errors;
   std::string_view rest = *text;
   if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   for (std::uint32_t line_number = 1; !rest.empty(); ++line_number) {
     const std::size_t length = rest.find('\n');
     auto seed = read_line(rest.substr(0, length), max_url_length);
     rest.remove_prefix(length == std::string_view::npos ? rest.size() : length + 1);
-    if (!seed && errors.listed.size() < kMaxBadSeeds) {
-      errors.listed.push_back(
-          {name, line_number, seed.error().column, std::move(seed.error().message)});
-    } else if (!seed) {
-      ++errors.unlisted;
+    if (!seed) {
+      errors.add({name, line_number, seed.error().column, std::move(seed.error().message)},
+                 kMaxBadSeeds);
     } else if (!seed->empty()) {
       seeds.push_back(std::move(*seed));
     }

@@ -17,26 +17,7 @@ namespace trawl::config_kind {
 namespace {
 
 constexpr std::int64_t kMostDepth = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t kMaxSeedPriority = 1000;
 constexpr std::size_t kMaxNote = 1024;  // bytes
-
-// A value of a kind at `name`. False if it is wrong, after a complaint.
-template <class V, class T>
-bool read_part(const toml::table& table, std::string_view name, const Kind<V>& kind, T& value,
-               const ConfigComplaint& complain) {
-  const toml::node* node = table.get(name);
-  if (node == nullptr) return true;
-  auto read = kind.read(*node, [&](const toml::node& where, const std::string& message) {
-    complain(where, fmt::format("{}: {}", name, message));
-  });
-  if (!read) return false;
-  if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
-    value = static_cast<typename T::value_type>(*read);
-  } else {
-    value = std::move(*read);
-  }
-  return true;
-}
 
 bool read_url(const toml::table& table, std::string& url, const ConfigComplaint& complain) {
   const toml::node* node = table.get("url");
@@ -57,15 +38,17 @@ bool read_url(const toml::table& table, std::string& url, const ConfigComplaint&
 std::optional<SeedText> read_seed(const toml::table& table, const ConfigComplaint& complain) {
   static const auto depths = integer("links", 0, kMostDepth);
   static const auto scopes = scope_type();
-  static const auto priorities = integer("", -kMaxSeedPriority, kMaxSeedPriority);
+  static const auto priorities = integer("", -kMaxPriority, kMaxPriority);
   static const auto notes = text(0, kMaxNote);
   SeedText seed;
+  std::optional<std::string> note;
   bool good = only_names(table, {"url", "depth", "scope", "priority", "note"}, complain);
   good &= read_url(table, seed.url, complain);
-  good &= read_part(table, "depth", depths, seed.depth, complain);
-  good &= read_part(table, "scope", scopes, seed.scope, complain);
-  good &= read_part(table, "priority", priorities, seed.priority, complain);
-  good &= read_part(table, "note", notes, seed.note, complain);
+  good &= read_optional(table, "depth", depths, seed.depth, complain);
+  good &= read_optional(table, "scope", scopes, seed.scope, complain);
+  good &= read_optional(table, "priority", priorities, seed.priority, complain);
+  good &= read_optional(table, "note", notes, note, complain);
+  seed.note = std::move(note).value_or("");
   return good ? std::optional(std::move(seed)) : std::nullopt;
 }
 

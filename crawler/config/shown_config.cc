@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "crawler/config/config_keys.h"
 #include "url/url_credentials.h"
 
@@ -44,10 +45,7 @@ std::string on_one_line(std::string_view value) {
 
 std::string cut(std::string value) {
   if (value.size() <= kMostShown) return value;
-  std::size_t end = kMostShown;
-  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0u) == 0x80u)
-    --end;  // not within a character
-  return fmt::format("{}... ({} bytes)", value.substr(0, end), value.size());
+  return fmt::format("{}... ({} bytes)", cut_utf8(value, kMostShown), value.size());
 }
 
 }  // namespace
@@ -56,14 +54,15 @@ bool is_secret_key(std::string_view key) {
   return contains(kSecret, key);
 }
 
+void each_start_url(CrawlConfig& config, const std::function<void(std::string& url)>& use) {
+  std::ranges::for_each(config.crawl.seeds, use);
+  std::ranges::for_each(config.crawl.seed_settings, use, &SeedText::url);
+  std::ranges::for_each(config.crawl.sitemaps, use);
+}
+
 CrawlConfig without_passwords(const CrawlConfig& config) {
   CrawlConfig shown = config;
-  for (std::string& seed : shown.crawl.seeds)
-    seed = without_credentials(seed);
-  for (SeedText& seed : shown.crawl.seed_settings)
-    seed.url = without_credentials(seed.url);
-  for (std::string& sitemap : shown.crawl.sitemaps)
-    sitemap = without_credentials(sitemap);
+  each_start_url(shown, [](std::string& url) { url = without_credentials(url); });
   return shown;
 }
 

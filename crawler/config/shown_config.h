@@ -1,6 +1,7 @@
 // shown_config: a config as others may see it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ bool is_secret_key(std::string_view key);
 // are cut.
 std::vector<std::string> shown_config(const CrawlConfig& config);
 
+// Calls `use` with each URL that a crawl starts from, which may hold a password.
+void each_start_url(CrawlConfig& config, const std::function<void(std::string& url)>& use);
 // The config without the passwords in URLs to start from.
 CrawlConfig without_passwords(const CrawlConfig& config);
 

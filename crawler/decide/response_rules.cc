@@ -7,14 +7,6 @@
 
 namespace trawl {
 
-namespace {
-
-bool is_2xx(int status) {
-  return status >= 200 && status < 300;
-}
-
-}  // namespace
-
 ResponseRules::ResponseRules(std::span<const ResponseRuleText> rules) {
   for (const ResponseRuleText& rule : rules)
     rules_.push_back({rule.include, MediaTypes(std::span(&rule.type, 1)), rule.statuses});

@@ -10,6 +10,10 @@
 
 namespace trawl {
 
+constexpr bool is_2xx(int status) {
+  return status >= 200 && status < 300;
+}
+
 // Immutable, thread-safe.
 class ResponseRules {
  public:

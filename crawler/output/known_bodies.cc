@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <nlohmann/json.hpp>
 
 #include "base/file_io.h"
 #include "base/file_line_reader.h"
+#include "crawler/warc/cdxj_line.h"
 
 namespace trawl {
 
@@ -44,16 +44,6 @@ Result<std::vector<std::filesystem::path>> files_of(const std::string& pattern) 
                  fmt::format("output.known: no file is called {}", pattern));
   std::ranges::sort(files);
   return files;
-}
-
-// "20260102030405" as a WARC-Date; empty if it is something else.
-std::string warc_date(std::string_view digits) {
-  constexpr std::size_t kDigits = 14;
-  if (digits.size() != kDigits || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    return {};
-  return fmt::format("{}-{}-{}T{}:{}:{}Z", digits.substr(0, 4), digits.substr(4, 2),
-                     digits.substr(6, 2), digits.substr(8, 2), digits.substr(10, 2),
-                     digits.substr(12, 2));
 }
 
 // Size and time of change say whether a file is the one that was read.
@@ -106,29 +96,19 @@ Result<void> KnownBodies::read(const std::filesystem::path& file) {
     const auto more = lines.next();
     if (!more) return tl::unexpected(more.error());
     if (!*more) break;
-    // "KEY TIMESTAMP {json}"
     const std::string_view line = lines.line();
     if (line.starts_with('!')) continue;  // a header of some indexes
-    const std::size_t first = line.find(' ');
-    const std::size_t second = first == std::string_view::npos ? first : line.find(' ', first + 1);
-    const auto facts = second == std::string_view::npos
-                           ? nlohmann::json()
-                           : nlohmann::json::parse(line.substr(second + 1), nullptr, false);
-    const std::string date =
-        facts.is_object() ? warc_date(line.substr(first + 1, second - first - 1)) : "";
-    const auto text = [&facts](const char* name) {
-      const auto found = facts.find(name);
-      return found != facts.end() && found->is_string() ? found->get<std::string>() : "";
-    };
-    if (date.empty() || text("url").empty()) {
+    auto record = read_cdxj_line(line);
+    if (!record || record->url.empty()) {
       ++damaged_;
       continue;
     }
     ++good;
-    std::string digest = text("digest");
-    if (digest.empty() || text("mime") == "warc/revisit") continue;
+    std::string& digest = record->digest;
+    if (digest.empty() || record->mime == "warc/revisit") continue;
     if (digest.find(':') == std::string::npos) digest.insert(0, "sha1:");
-    if (auto claimed = index_->claim(digest, {text("url"), date}); !claimed)
+    const FirstCopy copy{std::move(record->url), std::move(record->date)};
+    if (auto claimed = index_->claim(digest, copy); !claimed)
       return tl::unexpected(claimed.error());
     if (good % kLinesPerCommit == 0) {
       if (auto kept = index_->commit(); !kept) return kept;

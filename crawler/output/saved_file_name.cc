@@ -99,14 +99,6 @@ std::string finished_name(std::string name) {
   return name;
 }
 
-// Where to cut `name`, so that no character is cut.
-std::string_view cut_to(std::string_view name, std::size_t size) {
-  if (name.size() <= size) return name;
-  while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xC0) == 0x80)
-    --size;
-  return name.substr(0, size);
-}
-
 // The extension with its dot; empty if what follows the last dot is none.
 std::string_view extension_of(std::string_view name) {
   const std::size_t dot = name.rfind('.');
@@ -173,7 +165,7 @@ std::string marked_name(std::string_view name, std::string_view mark, std::size_
   const std::string_view stem = name.substr(0, name.size() - extension.size());
   const std::size_t added = 1 + mark.size() + extension.size();
   assert(added < longest);
-  std::string marked(cut_to(stem, longest - added));
+  std::string marked(cut_utf8(stem, longest - added));
   return marked.append(1, '~').append(mark).append(extension);
 }
 

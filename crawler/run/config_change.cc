@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "crawler/config/config_keys.h"
 #include "crawler/config/shown_config.h"
 #include "crawler/decide/limit_by_host.h"
@@ -34,10 +35,7 @@ bool contains(const auto& keys, std::string_view key) {
 std::string shown_value(std::string_view value) {
   if (value.empty()) return "unset";
   if (value.size() <= kMostShown) return std::string(value);
-  std::size_t end = kMostShown;
-  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0u) == 0x80u)
-    --end;  // not within a character
-  return std::string(value.substr(0, end)) + "...";
+  return std::string(cut_utf8(value, kMostShown)) + "...";
 }
 
 // The entries of a list of tables as ConfigKey::write() gives it: one on each line.

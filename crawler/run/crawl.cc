@@ -42,6 +42,7 @@
 #include "crawler/run/held_url_requeuer.h"
 #include "crawler/run/held_urls.h"
 #include "crawler/run/retrying_frontier.h"
+#include "crawler/run/start_requests.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/free_space_guard.h"
 #include "crawler/state/output_checks.h"
@@ -109,7 +110,7 @@ Result<CookiesFile> cookies_to_import(const CrawlConfig& config) {
   }
   auto read = read_cookies_file(file);
   if (read) return *std::move(read);
-  const CookiesFileErrors& errors = read.error();
+  const FileErrors& errors = read.error();
   std::string message = errors.listed.front().to_string();
   if (const std::size_t more = errors.listed.size() - 1 + errors.unlisted; more > 0)
     message += fmt::format(" (and {} more errors: trawl check-config lists them)", more);
@@ -806,16 +807,8 @@ class CrawlImpl final : public Crawl {
   }
 
   Result<void> offer_seeds() {
-    std::vector<UrlRequest> requests;
-    std::deque<std::string> notes;
-    for (const Url& seed : seeds_)
-      requests.push_back(seed_request(*rules_, seed, notes));
-    std::deque<Url> sitemaps;
-    for (const std::string& text : config_.crawl.sitemaps) {
-      if (auto url = Url::parse(text))
-        requests.push_back(sitemap_request(*rules_, sitemaps.emplace_back(*std::move(url)), notes));
-    }
-    const auto admissions = frontier_->offer(requests);
+    const StartRequests start(*rules_, config_.crawl);
+    const auto admissions = frontier_->offer(start.requests());
     if (!admissions) return tl::unexpected(admissions.error());
     for (std::size_t i = 0; i < seeds_.size(); ++i) {
       urls_of_hosts_.note(politeness_group(seeds_[i]), seeds_[i].href_without_fragment(),

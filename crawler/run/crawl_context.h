@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,12 +71,6 @@ struct CrawlRules {
   ReadResponses read;
   KeptResponses kept;
 };
-
-// The request for a seed, whose views point into `seed` and `notes`.
-UrlRequest seed_request(const CrawlRules& rules, const Url& seed, std::deque<std::string>& notes);
-// The same for one of crawl.sitemaps.
-UrlRequest sitemap_request(const CrawlRules& rules, const Url& sitemap,
-                           std::deque<std::string>& notes);
 
 struct CrawlContext {
   const CrawlConfig& config;

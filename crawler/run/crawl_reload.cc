@@ -20,6 +20,7 @@
 #include "crawler/run/crawl.h"
 #include "crawler/run/crawl_steering.h"
 #include "crawler/run/held_urls.h"
+#include "crawler/run/start_requests.h"
 #include "crawler/state/resumed_config.h"
 
 namespace trawl {
@@ -28,8 +29,6 @@ namespace {
 
 // How long a reload waits for the fetchers, which may wait for a slow disk.
 constexpr std::chrono::seconds kPatience(20);
-
-using Strings = std::vector<std::string>;
 
 std::vector<Url> urls_of_seeds(const CrawlConfig& config) {
   std::vector<Url> seeds;
@@ -148,21 +147,9 @@ Result<void> CrawlSteering::put_into_effect(const CrawlConfig& next,
 }
 
 Result<void> CrawlSteering::offer_new_seeds(const CrawlConfig::Crawl& before) {
-  const CrawlConfig::Crawl& now = context_.config.crawl;
-  std::vector<UrlRequest> requests;
-  std::deque<Url> urls;
-  std::deque<std::string> notes;
-  const auto add = [&](const Strings& all, const Strings& known, auto request_for) {
-    for (const std::string& text : all) {
-      if (std::ranges::find(known, text) != known.end()) continue;
-      if (auto url = Url::parse(text))
-        requests.push_back(request_for(context_.rules, urls.emplace_back(*std::move(url)), notes));
-    }
-  };
-  add(now.seeds, before.seeds, seed_request);
-  add(now.sitemaps, before.sitemaps, sitemap_request);
-  if (requests.empty()) return {};
-  const auto offered = frontier_.offer(requests);
+  const StartRequests start(context_.rules, context_.config.crawl, before);
+  if (start.requests().empty()) return {};
+  const auto offered = frontier_.offer(start.requests());
   return offered ? Result<void>{} : tl::unexpected(offered.error());
 }
 

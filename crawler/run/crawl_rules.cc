@@ -24,24 +24,4 @@ Result<std::unique_ptr<CrawlRules>> CrawlRules::create(
                  .kept = KeptResponses(config.output)});
 }
 
-UrlRequest seed_request(const CrawlRules& rules, const Url& seed, std::deque<std::string>& notes) {
-  const SeedSettings& settings = rules.decider.seeds();
-  UrlNote note;
-  note.seed = settings.id_of(seed);
-  return {.url = seed.href_without_fragment(),
-          .priority = rules.priorities.of(seed, 0, std::nullopt, settings.find(note.seed)),
-          .note = notes.emplace_back(note.encode())};
-}
-
-UrlRequest sitemap_request(const CrawlRules& rules, const Url& sitemap,
-                           std::deque<std::string>& notes) {
-  UrlNote note;
-  note.role = UrlNote::Role::kSitemap;
-  note.vouched = true;
-  note.lists_seeds = true;
-  return {.url = sitemap.href_without_fragment(),
-          .priority = rules.priorities.of(sitemap, 0),
-          .note = notes.emplace_back(note.encode())};
-}
-
 }  // namespace trawl

@@ -76,7 +76,10 @@ std::int32_t LinkFollower::priority_of(const Url& url, const LinkContext& found)
 void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const LinkContext& found,
                                  std::uint32_t hops, bool is_link) {
   thread_.check();
-  if (is_link && context_.rules.decider.decide(url, found.origin).is_fetched())
+  const bool known = is_link && is_ordinary(found) &&
+                     known_.knows(hash, found.origin.depth, found.origin.hops_off_scope);
+  // What is known was followed as a link, so most links of a site are not decided on twice.
+  if (known || (is_link && context_.rules.decider.decide(url, found.origin).is_fetched()))
     return add(url, hash, found);
   if (!known_requisites_) known_requisites_.emplace(context_.link_hash);
   if (known_requisites_->knows(hash, 0, 0)) {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "trawl/link_header.h"
-#include "trawl/robots_directives.h"
 #include "trawl/url_groups.h"
 
 #include "base/ascii.h"
@@ -51,6 +50,7 @@ bool leads_to_pages(const HeaderLink& link) {
 void PageFollower::follow(PageInHand& page) {
   const HttpResponse& response = page.response;
   if (response.is_redirect()) return follow_redirect(page);
+  page.leads_on = leads_on(page);
   const bool found = is_2xx(response.status);
   if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
   if (found && context_.config.links.requisites && is_css_media_type(response.content_type))
@@ -118,9 +118,7 @@ void PageFollower::follow_as_seed(const PageInHand& page, const Url& target,
 void PageFollower::follow_page(PageInHand& page) {
   PageRecord& record = page.output.page;
   const HttpResponse& response = page.response;
-  RobotsDirectives directives;
-  if (!response.x_robots_tag.empty())
-    directives = parse_x_robots_tag(response.x_robots_tag, context_.robots_agent);
+  RobotsDirectives directives = page.asked;
   bool parsed = reader_.is_parsed(response) && !page.unchanged;
   if (page.first_copy && !context_.config.links.from_duplicates) parsed = false;
   page.parsed = parsed;
@@ -148,12 +146,11 @@ void PageFollower::follow_page(PageInHand& page) {
 void PageFollower::follow_links(PageInHand& page, bool nofollow) {
   const CrawlConfig::Links& config = context_.config.links;
   const bool all = stands_for_itself(page);
-  const bool follows = follows_links(page);
   const std::vector<Link>& links = page.read.links.links;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
     const bool is_link =
-        follows && (all || link.url.href_without_fragment() == page.output.page.canonical);
+        page.leads_on && (all || link.url.href_without_fragment() == page.output.page.canonical);
     const bool stops = nofollow || !link.follow;
     if (link.kind == LinkKind::kGuess) {
       follow_guess(page, i, stops, is_link);
@@ -186,7 +183,7 @@ void PageFollower::follow_guess(PageInHand& page, std::size_t i, bool nofollow, 
 // Scripts and JSON that are files. A browser resolves the URLs of a script against the page.
 void PageFollower::follow_strings(PageInHand& page, bool is_script) {
   if (page.unchanged || page.note.found.has(FoundAs::kGuess)) return;
-  if (!is_script && !follows_links(page)) return;
+  if (!is_script && !page.leads_on) return;
   const auto parent = is_script && !page.open.lease.parent.empty()
                           ? Url::parse(page.open.lease.parent)
                           : Result<Url>(page.url);
@@ -198,9 +195,9 @@ void PageFollower::follow_strings(PageInHand& page, bool is_script) {
     follow_guess(page, i, false, true);
 }
 
-// Not those of a requisite, unless it is a page in scope, too, and not those of a guess that is
-// none.
-bool PageFollower::follows_links(const PageInHand& page) const {
+// Whether its links are followed: not those of a requisite, unless it is a page in scope, too, and
+// not those of a guess that is none.
+bool PageFollower::leads_on(const PageInHand& page) const {
   constexpr int kOk = 200;
   if (page.note.found.has(FoundAs::kGuess) && page.response.status != kOk) return false;
   if (page.note.requisite_hops == 0) return true;
@@ -239,7 +236,7 @@ void PageFollower::skip_dropped(const PageLinks& found) {
 
 void PageFollower::follow_header_links(PageInHand& page, bool nofollow) {
   const CrawlConfig::Links& config = context_.config.links;
-  const bool wanted = config.kinds.has(LinkKind::kRelated) && follows_links(page);
+  const bool wanted = config.kinds.has(LinkKind::kRelated) && page.leads_on;
   std::vector<DroppedHeaderLink> dropped;
   for (HeaderLink& link : parse_link_header(page.response.link, page.url, &dropped)) {
     if (link.has_rel("canonical") && page.output.page.canonical.empty())
@@ -281,7 +278,7 @@ void PageFollower::follow_header_requisite(PageInHand& page, const HeaderLink& l
 
 // The Refresh header, which means the same as <meta http-equiv=refresh>.
 void PageFollower::follow_refresh(PageInHand& page, bool nofollow) {
-  if (!context_.config.links.kinds.has(LinkKind::kRefresh) || !follows_links(page)) return;
+  if (!context_.config.links.kinds.has(LinkKind::kRefresh) || !page.leads_on) return;
   const auto refresh = parse_meta_refresh(page.response.refresh);
   if (!refresh || refresh->url.empty()) return;
   auto url = Url::parse(refresh->url, &page.url);

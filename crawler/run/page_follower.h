@@ -37,7 +37,7 @@ class PageFollower {
   void follow_as_seed(const PageInHand& page, const Url& target, const UrlOrigin& origin);
   void follow_page(PageInHand& page);
   void follow_links(PageInHand& page, bool nofollow);
-  bool follows_links(const PageInHand& page) const;
+  bool leads_on(const PageInHand& page) const;
   bool stands_for_itself(const PageInHand& page) const;
   // `i`: of the links that were read.
   void follow_guess(PageInHand& page, std::size_t i, bool nofollow, bool is_link);

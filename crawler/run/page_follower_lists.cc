@@ -1,7 +1,6 @@
 // What sitemaps and feeds list.
 #include <utility>
 
-#include "trawl/robots_directives.h"
 #include "trawl/url_groups.h"
 
 #include "crawler/parse/headers/media_type.h"
@@ -75,13 +74,10 @@ LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest
 // RSS and Atom: their entries are links.
 void PageFollower::follow_feed(PageInHand& page) {
   if (page.unchanged || (page.first_copy && !context_.config.links.from_duplicates)) return;
-  if (page.note.found.has(FoundAs::kGuess) || !follows_links(page)) return;
-  RobotsDirectives directives;
-  if (!page.response.x_robots_tag.empty())
-    directives = parse_x_robots_tag(page.response.x_robots_tag, context_.robots_agent);
-  page.output.page.noindex = directives.noindex;
-  page.output.page.nofollow = directives.nofollow;
-  page.output.page.noarchive = directives.noarchive;
+  if (page.note.found.has(FoundAs::kGuess) || !page.leads_on) return;
+  page.output.page.noindex = page.asked.noindex;
+  page.output.page.nofollow = page.asked.nofollow;
+  page.output.page.noarchive = page.asked.noarchive;
   const SitemapSummary intake = read_sitemap(
       page.response.body, page.url, {},
       [&](SitemapRequest&& request) {
@@ -89,7 +85,7 @@ void PageFollower::follow_feed(PageInHand& page) {
         link.url = std::move(request.url);
         link.kind = LinkKind::kRelated;
         note_link(page, link);
-        links_.add(std::move(link.url), found_on(page, link.kind, directives.nofollow));
+        links_.add(std::move(link.url), found_on(page, link.kind, page.asked.nofollow));
       },
       [&](std::string_view text, SitemapUrlFault fault) {
         links_.skip(text, skip_reason_of(fault));

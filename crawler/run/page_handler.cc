@@ -85,12 +85,13 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
                   .outcome = result.outcome};
   if (const auto* seed = context_.rules.decider.seeds().find(page.note.seed))
     record.seed_note = seed->note;
+  if (!response.x_robots_tag.empty())
+    page.asked = parse_x_robots_tag(response.x_robots_tag, context_.robots_agent);
   // For what is not read as a page, too: style sheets, redirects, errors.
   const CrawlConfig::Output& kept = context_.config.output;
-  if ((kept.respect_noarchive || kept.respect_noindex) && !response.x_robots_tag.empty()) {
-    const auto asked = parse_x_robots_tag(response.x_robots_tag, context_.robots_agent);
-    record.noindex = asked.noindex;
-    record.noarchive = asked.noarchive;
+  if (kept.respect_noarchive || kept.respect_noindex) {
+    record.noindex = page.asked.noindex;
+    record.noarchive = page.asked.noarchive;
   }
   result.outcome.seed = open.lease.depth == 0 && page.note.role == UrlNote::Role::kPage;
   result.truncated = answer.last && response.cut;

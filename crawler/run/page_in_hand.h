@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "trawl/frontier.h"
+#include "trawl/robots_directives.h"
 #include "trawl/url.h"
 
 #include "crawler/decide/url_note.h"
@@ -25,10 +26,12 @@ struct PageInHand {
   UrlNote note;  // that the lease came with
   PageOutput& output;
   Outcome& outcome;
+  RobotsDirectives asked = {};                         // X-Robots-Tag
   std::optional<FirstCopy> first_copy = std::nullopt;  // another URL had this body first
   std::optional<FirstCopy> known_copy = std::nullopt;  // an earlier crawl has this body
   bool unchanged = false;                              // since the fetch before
   bool parsed = false;                                 // its links are in `read`
+  bool leads_on = true;                                // see PageFollower::leads_on()
 };
 
 inline std::chrono::sys_seconds seconds_of(SystemTime time) {

@@ -68,8 +68,4 @@ inline std::string_view payload_of(const HttpResponse& response) {
   return response.encoded_body.empty() ? response.body : response.encoded_body;
 }
 
-constexpr bool is_2xx(int status) {
-  return status >= 200 && status < 300;
-}
-
 }  // namespace trawl

@@ -8,6 +8,7 @@
 
 #include "base/rfc3339.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/config/shown_config.h"
 #include "crawler/status/process_usage.h"
 #include "crawler/status/tally_json.h"
 #include "url/url_credentials.h"
@@ -283,10 +284,7 @@ std::string config_without_secrets(CrawlConfig config) {
     shown.insert(scheme == std::string::npos ? 0 : scheme + 3, std::string(kHidden) + "@");
     url = std::move(shown);
   };
-  std::ranges::for_each(config.crawl.seeds, hide_credentials);
-  std::ranges::for_each(config.crawl.sitemaps, hide_credentials);
-  for (SeedText& seed : config.crawl.seed_settings)
-    hide_credentials(seed.url);
+  each_start_url(config, hide_credentials);
   hide_headers(config.fetch.headers);
   hide_proxy(config.fetch.proxy);
   for (HostRequestsText& host : config.fetch.hosts) {

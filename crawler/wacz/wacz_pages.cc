@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "crawler/output/json_line.h"
 #include "crawler/parse/headers/media_type.h"
+#include "crawler/warc/cdxj_line.h"
 
 namespace trawl {
 
@@ -53,18 +53,10 @@ bool append_wacz_page(std::string_view crawl_line, std::string& out) {
 }
 
 bool append_wacz_page_of_index(std::string_view index_line, std::string& out) {
-  const std::size_t key = index_line.find(' ');
-  const std::size_t fields = index_line.find(" {");
-  constexpr std::size_t kDigits = 14;
-  if (fields == index_line.npos || fields != key + 1 + kDigits) return false;
-  const json record = json::parse(index_line.substr(fields + 1), nullptr, false);
-  if (!record.is_object() || !text_of(record, "status").starts_with('2')) return false;
-  if (!is_html_media_type(text_of(record, "mime"))) return false;
-  const std::string_view t = index_line.substr(key + 1, kDigits);
-  append(text_of(record, "url"),
-         fmt::format("{}-{}-{}T{}:{}:{}Z", t.substr(0, 4), t.substr(4, 2), t.substr(6, 2),
-                     t.substr(8, 2), t.substr(10, 2), t.substr(12, 2)),
-         {}, {}, out);
+  const auto record = read_cdxj_line(index_line);
+  if (!record || !record->status.starts_with('2') || !is_html_media_type(record->mime))
+    return false;
+  append(record->url, record->date, {}, {}, out);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "crawler/warc/record_text.h"
 #include "crawler/warc/surt.h"
@@ -52,6 +53,28 @@ std::string cdxj_start(const CdxjLine& facts) {
 std::string cdxj_end(std::uint64_t length, std::uint64_t offset, std::string_view file) {
   return fmt::format(", \"length\": \"{}\", \"offset\": \"{}\", \"filename\": \"{}\"}}\n", length,
                      offset, file);
+}
+
+std::optional<CdxjRecord> read_cdxj_line(std::string_view line) {
+  constexpr std::size_t kDigits = 14;
+  const std::size_t key = line.find(' ');
+  const std::size_t fields = key == line.npos ? key : line.find(' ', key + 1);
+  if (fields == line.npos || fields != key + 1 + kDigits) return {};
+  const std::string_view t = line.substr(key + 1, kDigits);
+  if (t.find_first_not_of("0123456789") != t.npos) return {};
+  const auto json = nlohmann::json::parse(line.substr(fields + 1), nullptr, false);
+  if (!json.is_object()) return {};
+  const auto text = [&json](const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  return CdxjRecord{
+      .url = text("url"),
+      .date = fmt::format("{}-{}-{}T{}:{}:{}Z", t.substr(0, 4), t.substr(4, 2), t.substr(6, 2),
+                          t.substr(8, 2), t.substr(10, 2), t.substr(12, 2)),
+      .mime = text("mime"),
+      .status = text("status"),
+      .digest = text("digest")};
 }
 
 std::optional<CdxjLocation> cdxj_location(std::string_view line) {

@@ -22,6 +22,17 @@ std::string cdxj_start(const CdxjLine& facts);
 // The rest of it, with its newline.
 std::string cdxj_end(std::uint64_t length, std::uint64_t offset, std::string_view file);
 
+// What a line says of a record; what it lacks is empty. Of any program's index.
+struct CdxjRecord {
+  std::string url;
+  std::string date;  // as a WARC-Date, without parts of a second
+  std::string mime;
+  std::string status;
+  std::string digest;
+};
+// None if the line is damaged.
+std::optional<CdxjRecord> read_cdxj_line(std::string_view line);
+
 struct CdxjLocation {
   std::uint64_t length = 0;
   std::uint64_t offset = 0;

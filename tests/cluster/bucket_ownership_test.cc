@@ -9,14 +9,12 @@
 #include <gmock/gmock.h>
 
 #include "frontier/shared/bucket_shares.h"
-#include "tests/cluster/redis_servers.h"
+#include "tests/cluster/redis_fixture.h"
 
 namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
-using test::has_redis;
-using test::RedisServer;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -74,23 +72,14 @@ class Crawler {
   BucketOwnership ownership_;
 };
 
-class BucketOwnershipTest : public testing::Test {
+class BucketOwnershipTest : public test::RedisFixture {
  protected:
-  void SetUp() override {
-    SKIP_WITHOUT_REDIS();
-    server_ = std::make_unique<RedisServer>();
-    auto client = RedisClient::connect({.addresses = {server_->address()}});
-    ASSERT_TRUE(client.has_value()) << client.error().message;
-    client_ = std::move(*client);
-  }
   Crawler crawler(const std::string& name, std::int64_t offset_hours = 0) {
     return Crawler(*client_, name, "s-" + name, world_, offset_hours);
   }
   void pass(milliseconds time) { world_ += time; }
 
   SteadyTime world_{std::chrono::hours(1000)};
-  std::unique_ptr<RedisServer> server_;
-  std::unique_ptr<RedisClient> client_;
 };
 
 TEST(BucketShares, EachMemberHasItsShareAndOthersKeepTheirs) {

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "tests/cluster/redis_servers.h"
+#include "tests/cluster/redis_fixture.h"
 
 namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
-using test::has_redis;
-using test::RedisServer;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -30,14 +28,11 @@ MessageId message_id(char letter) {
   return id;
 }
 
-class BucketStoreTest : public testing::Test {
+class BucketStoreTest : public test::RedisFixture {
  protected:
   void SetUp() override {
-    SKIP_WITHOUT_REDIS();
-    server_ = std::make_unique<RedisServer>();
-    auto client = RedisClient::connect({.addresses = {server_->address()}});
-    ASSERT_TRUE(client.has_value()) << client.error().message;
-    client_ = std::move(*client);
+    RedisFixture::SetUp();
+    if (client_ == nullptr) return;
     store_ = std::make_unique<BucketStore>(*client_, BucketKeys("crawl"), true);
   }
 
@@ -97,8 +92,6 @@ class BucketStoreTest : public testing::Test {
     return batch;
   }
 
-  std::unique_ptr<RedisServer> server_;
-  std::unique_ptr<RedisClient> client_;
   std::unique_ptr<BucketStore> store_;
 };
 

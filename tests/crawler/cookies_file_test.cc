@@ -22,7 +22,7 @@ const auto kNow = std::chrono::system_clock::from_time_t(1'700'000'000);
 
 class CookiesFileTest : public testing::Test {
  protected:
-  tl::expected<CookiesFile, CookiesFileErrors> read(std::string_view text) {
+  tl::expected<CookiesFile, FileErrors> read(std::string_view text) {
     std::ofstream(path(), std::ios::binary) << text;
     return read_cookies_file(path(), kNow);
   }

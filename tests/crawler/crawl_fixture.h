@@ -70,6 +70,18 @@ inline void finish(Crawl& crawl) {
   EXPECT_TRUE(closed) << closed.error().message;
 }
 
+// Crawls until `pages` are fetched, and ends by `stop`.
+inline std::unique_ptr<Crawl> run_until(const CrawlConfig& config, OpenMode mode,
+                                        std::uint64_t pages,
+                                        const std::function<void(Crawl&)>& stop) {
+  auto crawl = opened(config, mode);
+  crawl->start();
+  wait_until([&] { return crawl->progress().fetched >= pages; });
+  stop(*crawl);
+  finish(*crawl);
+  return crawl;
+}
+
 // Crawls to the end; whether all is done.
 inline bool run(const CrawlConfig& config, OpenMode mode = OpenMode::kCreate) {
   const auto crawl = opened(config, mode);

@@ -20,6 +20,7 @@ using test::LoggedSite;
 using test::opened;
 using test::pages_of;
 using test::run;
+using test::run_until;
 using test::TemporaryDirectory;
 using test::wait_until;
 
@@ -30,11 +31,7 @@ TEST(Crawl, N1_ADrainedCrawlGoesOnAndAsksForNothingTwice) {
   OpenMode mode = OpenMode::kCreate;
   for (const std::uint64_t pages : {1u, 20u, 21u, 150u}) {
     SCOPED_TRACE(pages);
-    const auto crawl = opened(config, mode);
-    crawl->start();
-    wait_until([&] { return crawl->progress().fetched >= pages; });
-    crawl->drain();
-    finish(*crawl);
+    const auto crawl = run_until(config, mode, pages, [](Crawl& running) { running.drain(); });
     EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished) << "the site is too small for this test";
     EXPECT_EQ(keys_of(pages_of(config)), site.asked()) << "what was requested was finished";
     mode = OpenMode::kResume;
@@ -52,13 +49,11 @@ TEST(Crawl, N1_AnAbortedCrawlGoesOnAndLosesNothing) {
   std::size_t aborts = 0;
   for (const std::uint64_t pages : {1u, 20u, 21u, 150u}) {
     SCOPED_TRACE(pages);
-    const auto crawl = opened(config, mode);
-    crawl->start();
-    wait_until([&] { return crawl->progress().fetched >= pages; });
-    crawl->abort();
-    ++aborts;
-    EXPECT_TRUE(crawl->ended());
-    finish(*crawl);
+    run_until(config, mode, pages, [&aborts](Crawl& crawl) {
+      crawl.abort();
+      ++aborts;
+      EXPECT_TRUE(crawl.ended());
+    });
     mode = OpenMode::kResume;
   }
   EXPECT_TRUE(run(config, mode));

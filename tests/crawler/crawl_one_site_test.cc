@@ -13,15 +13,13 @@ namespace trawl {
 namespace {
 
 using test::fast_config;
-using test::finish;
 using test::Json;
 using test::keys_of;
 using test::LoggedSite;
-using test::opened;
 using test::pages_of;
 using test::run;
+using test::run_until;
 using test::TemporaryDirectory;
-using test::wait_until;
 
 CrawlConfig one_site(const TemporaryDirectory& directory, const LoggedSite& site,
                      std::uint32_t threads) {
@@ -87,11 +85,7 @@ TEST(CrawlOneSite, N1_DrainedAndResumedNothingIsAskedForTwice) {
   OpenMode mode = OpenMode::kCreate;
   for (const std::uint64_t pages : {1u, 20u, 150u}) {
     SCOPED_TRACE(pages);
-    const auto crawl = opened(config, mode);
-    crawl->start();
-    wait_until([&] { return crawl->progress().fetched >= pages; });
-    crawl->drain();
-    finish(*crawl);
+    run_until(config, mode, pages, [](Crawl& crawl) { crawl.drain(); });
     EXPECT_EQ(keys_of(pages_of(config)), site.asked()) << "what was requested was finished";
     mode = OpenMode::kResume;
   }
@@ -106,11 +100,7 @@ TEST(CrawlOneSite, N1_AbortedAndResumedNothingIsLost) {
   const CrawlConfig config = one_site(directory, site, 4);
   OpenMode mode = OpenMode::kCreate;
   for (const std::uint64_t pages : {1u, 20u, 150u}) {
-    const auto crawl = opened(config, mode);
-    crawl->start();
-    wait_until([&] { return crawl->progress().fetched >= pages; });
-    crawl->abort();
-    finish(*crawl);
+    run_until(config, mode, pages, [](Crawl& crawl) { crawl.abort(); });
     mode = OpenMode::kResume;
   }
   EXPECT_TRUE(run(config, mode));

@@ -41,6 +41,20 @@ inline QueuedUrl queued_url(std::uint64_t sequence, std::int32_t priority = 0,
           .record = encode_record({.url = url, .attempts = attempts})};
 }
 
+// The errors of runs with 40 seeds; up to the first if the shard is made to `forget` something.
+template <class Run, class Forget>
+int errors_of_runs(const Forget& forget, int steps) {
+  int errors = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const TemporaryDirectory directory;
+    const int of_run = Run(directory, seed, forget).run(steps);
+    EXPECT_TRUE(forget || of_run == 0) << "seed " << seed;
+    errors += of_run;
+    if (forget && errors > 0) break;
+  }
+  return errors;
+}
+
 class HostShardFixture : public ::testing::Test {
  protected:
   using milliseconds = std::chrono::milliseconds;

@@ -247,27 +247,19 @@ class ReadsRun {
   HostShard shard_;
 };
 
-int errors_of_runs(const Forget& forget) {
-  int errors = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const test::TemporaryDirectory directory;
-    const int of_run = ReadsRun(directory, seed, forget).run(400);
-    EXPECT_TRUE(forget || of_run == 0) << "seed " << seed;
-    errors += of_run;
-    if (forget && errors > 0) break;
-  }
-  return errors;
+int errors_of_reads(const Forget& forget) {
+  return test::errors_of_runs<ReadsRun>(forget, 400);
 }
 
 TEST(HostShardReads, N1_A1_WhatChangesDuringAReadIsNeitherLostNorLeasedTwice) {
-  EXPECT_EQ(errors_of_runs(nullptr), 0);
+  EXPECT_EQ(errors_of_reads(nullptr), 0);
 }
 
 // Each of the three is needed.
 TEST(HostShardReads, WithoutNotesOfWhatChangesUrlsAreLostOrLeasedTwice) {
-  EXPECT_GT(errors_of_runs([](auto& changes) { changes.dropped = false; }), 0);
-  EXPECT_GT(errors_of_runs([](auto& changes) { changes.first_added.reset(); }), 0);
-  EXPECT_GT(errors_of_runs([](auto& changes) { changes.ended.clear(); }), 0);
+  EXPECT_GT(errors_of_reads([](auto& changes) { changes.dropped = false; }), 0);
+  EXPECT_GT(errors_of_reads([](auto& changes) { changes.first_added.reset(); }), 0);
+  EXPECT_GT(errors_of_reads([](auto& changes) { changes.ended.clear(); }), 0);
 }
 
 // Threads that lease, a committer, and one that drops queues, on one shard. Reads are slow.

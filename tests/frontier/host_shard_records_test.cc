@@ -212,24 +212,12 @@ class RecordsRun {
   HostShard shard_;
 };
 
-int errors_of_record_runs(bool forget) {
-  int errors = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const test::TemporaryDirectory directory;
-    const int of_run = RecordsRun(directory, seed, forget).run(600);
-    EXPECT_TRUE(forget || of_run == 0) << "seed " << seed;
-    errors += of_run;
-    if (forget && errors > 0) break;
-  }
-  return errors;
-}
-
 TEST(HostShardRecords, NoChangeIsLostThoughHostsComeAndGo) {
-  EXPECT_EQ(errors_of_record_runs(false), 0);
+  EXPECT_EQ(test::errors_of_runs<RecordsRun>(false, 600), 0);
 }
 
 TEST(HostShardRecords, ChangesAreLostIfHostsAreForgottenBeforeTheyAreDurable) {
-  EXPECT_GT(errors_of_record_runs(true), 0);
+  EXPECT_GT(test::errors_of_runs<RecordsRun>(true, 600), 0);
 }
 
 // Threads that lease, change and look at hosts, and a committer. Reads are slow.

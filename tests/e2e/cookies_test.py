@@ -14,12 +14,17 @@ PAGES = 30
 
 
 class Shop:
-    """Pages for those who are logged in; the session changes with each visit of /renew."""
+    """Pages for those who are logged in; /renew begins another session. The one before counts until
+    begin() is called, since requests may be under way with it."""
 
     def __init__(self):
-        self.session = "s3cret-0"
+        self.begin("s3cret-0")
         self.seen = {}
         self.refused = []
+
+    def begin(self, session):
+        self.session = session
+        self.accepted = {session}
 
     def __call__(self, request):
         if request.path == "/robots.txt":
@@ -29,12 +34,13 @@ class Shop:
         self.seen.setdefault(host, []).append(cookie)
         if host == "other.test":
             return answer("x", "200 OK", "Set-Cookie: visit=plain")
-        if f"sid={self.session}" not in cookie:
+        if not any(f"sid={session}" in cookie for session in self.accepted):
             self.refused.append((request.path, cookie))
             return answer("log in", "403 Forbidden")
         headers = []
         if request.path == "/renew":
             self.session = "s3cret-1"
+            self.accepted.add(self.session)
             headers.append(f"Set-Cookie: sid={self.session}; Domain=shop.test; Path=/")
         return answer("<title>x</title>" + links([f"/{i}" for i in range(PAGES)]), "200 OK", *headers,
                       "X-Api-Key: s3cret-key", "X-Plain: kept")
@@ -63,6 +69,7 @@ def session(test, directory, options):
             fetch={"dns_servers": [dns.address], "cookies_file": "cookies.txt", "threads": 4,
                    "secret_headers": ["X-API-key"],
                    "host": [{"host": "www.shop.test", "headers": ["X-Api-Key: s3cret-key"]}]},
+            politeness={"delay": "10ms"},  # so that hosts take turns
             scope={"type": "host", "max_pages": 12}, log={"level": "trace"}, output={"warc": True})
         config = t.write_config(directory / "shop.toml", tables)
         finished = t.run(options, directory, "crawl", config)
@@ -79,6 +86,7 @@ def session(test, directory, options):
         t.run(options, directory, "resume", config, "--set", "scope.max_pages=14",
               "--set", f'crawl.seeds=["{server.url("/renew", "www.shop.test")}"]')
         test.check(shop.session == "s3cret-1", "/renew was not fetched", shop.seen)
+        shop.begin(shop.session)
         stored = state / "cookies.txt"
         test.check(stat.S_IMODE(stored.stat().st_mode) == 0o600, "others can read the cookies")
         test.check("s3cret-1" in stored.read_text() and "visit\tplain" in stored.read_text(), "stored",
@@ -89,7 +97,7 @@ def session(test, directory, options):
         t.expect_exit(test, finished, t.EXIT_DONE, "resumed")
         test.check(not shop.refused, "not logged in after resume", shop.refused)
         # A newer file is a newer session.
-        shop.session = "s3cret-2"
+        shop.begin("s3cret-2")
         cookies.write_text(cookies.read_text().replace("s3cret-0", "s3cret-2"))
         later = time.time() + 10
         os.utime(cookies, (later, later))

@@ -17,11 +17,13 @@ OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 
 
 class Browser:
-    def __init__(self, directory):
+    """`arguments` are more of Chromium's command line."""
+
+    def __init__(self, directory, *arguments):
         chromium = program("chromium", "chromium")
         driver = program("chromedriver", "chromium-driver")
         profile = directory / "browser-profile"
-        profile.mkdir()
+        profile.mkdir(parents=True)
         self.log = directory / "chromedriver.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -34,7 +36,7 @@ class Browser:
             answer = self._call("POST", "", {"capabilities": {"alwaysMatch": {
                 "goog:loggingPrefs": {"browser": "ALL"},
                 "goog:chromeOptions": {"binary": chromium,
-                                       "args": [*OPTIONS, f"--user-data-dir={profile}"]}}}})
+                                       "args": [*OPTIONS, *arguments, f"--user-data-dir={profile}"]}}}})
             self.session = answer["sessionId"]
         except BaseException:
             self.stop()

@@ -11,6 +11,7 @@ import zipfile
 
 import trawl_testing as t
 from scripted_server import NOT_FOUND, ScriptedServer, answer, links
+from wacz_archive import find
 from warc_reader import read_members, read_warcs
 from warc_test import Site, tree
 
@@ -35,22 +36,6 @@ def expect(test, finished, code, what, *patterns):
 
 def sha256(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
-def find(index, idx, key):
-    """The lines of a key, found as replay does: the members that may have it, by the .idx."""
-    lines = [line.split(" {", 1) for line in idx.decode().splitlines()]
-    members = lines[1:]  # after "!meta"
-    found = []
-    for number, (first, place) in enumerate(members):
-        following = members[number + 1][0] if number + 1 < len(members) else None
-        if first.split(" ")[0] > key or (following and following.split(" ")[0] < key):
-            continue
-        place = json.loads("{" + place)
-        member = index[place["offset"]:place["offset"] + place["length"]]
-        found += [line for line in gzip.decompress(member).decode().splitlines()
-                  if line.split(" ")[0] == key]
-    return found
 
 
 def check_wacz(test, path, output):

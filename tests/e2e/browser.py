@@ -17,9 +17,9 @@ OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 
 
 class Browser:
-    """`arguments` are more of Chromium's command line."""
+    """`arguments` are more of Chromium's command line; `logs_network` is for network()."""
 
-    def __init__(self, directory, *arguments):
+    def __init__(self, directory, *arguments, logs_network=False):
         chromium = program("chromium", "chromium")
         driver = program("chromedriver", "chromium-driver")
         profile = directory / "browser-profile"
@@ -34,7 +34,8 @@ class Browser:
             wait_until(self._port, "chromedriver to listen", 20)
             self.root = f"http://127.0.0.1:{self._port()}/session"
             answer = self._call("POST", "", {"capabilities": {"alwaysMatch": {
-                "goog:loggingPrefs": {"browser": "ALL"},
+                "goog:loggingPrefs": {"browser": "ALL",
+                                      **({"performance": "ALL"} if logs_network else {})},
                 "goog:chromeOptions": {"binary": chromium,
                                        "args": [*OPTIONS, *arguments, f"--user-data-dir={profile}"]}}}})
             self.session = answer["sessionId"]
@@ -101,6 +102,13 @@ class Browser:
         """The messages on the console since the last call."""
         return [f"{entry['level']}: {entry['message']}"
                 for entry in self._call("POST", "/se/log", {"type": "browser"})]
+
+    def network(self):
+        """The events of DevTools' domain Network since the last call: method and parameters."""
+        messages = [json.loads(entry["message"])["message"]
+                    for entry in self._call("POST", "/se/log", {"type": "performance"})]
+        return [(message["method"], message["params"]) for message in messages
+                if message["method"].startswith("Network.")]
 
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))

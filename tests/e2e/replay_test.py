@@ -43,8 +43,8 @@ ODD = {
                 "<link rel=stylesheet href=chunked.css><link rel=stylesheet href=empty.css><body>" +
                 "".join(f"<img src='{url}'>" for url in IMAGES) +
                 "<img src=moved-1.png><img src=same-1.png><img src=same-2.png><img src=gone.png alt=G>"
-                "<img src='sp ace.png'><img src='\u00e4.png?\u00f6'><img src=%41.png>"
-                "<iframe src=moved-frame></iframe><script src=packed.js></script>", content_type="text/html; charset=utf-8"),
+                "<img src='sp ace.png'><img src='\u00e4.png?\u00f6'><iframe src=moved-frame></iframe>"
+                "<img src=%41.png><script src=packed.js></script>", content_type="text/html; charset=utf-8"),
     "/packed.css": packed("body { background: url(back.png) }" + "/* filler */" * 500, "text/css"),
     "/chunked.css": b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\nTransfer-Encoding: chunked\r\n\r\n"
                     b"10\r\nimg { border: 3p\r\n9\r\nx solid }\r\n0\r\n\r\n",
@@ -66,12 +66,27 @@ ODD = {
 }
 
 
+# Scripts on a document, `page`.
+SIZES = "return [...page.images].map(image => image.naturalWidth)"
+CUT_LOOK = """
+    const end = page.querySelector('p');
+    return {title: page.title, colour: getComputedStyle(end).color, end: end.textContent,
+            margin: getComputedStyle(page.body).marginTop,
+            images: [...page.images].map(image => [image.complete, image.naturalWidth]),
+            frames: [...page.querySelectorAll('iframe')].map(
+                frame => frame.contentDocument.body.textContent.slice(0, 9)),
+            ready: page.readyState}"""
+CUT_LOOKS = {"title": "cut js packed", "colour": "rgb(1, 2, 3)", "end": "end", "margin": "17px",
+             "images": [[True, 200], [True, 300], [True, 22]], "frames": ["cut frame", "packed012"],
+             "ready": "complete"}
+
+
 class Pages:
-    """Pages as their servers show them: what they load, their content, their look."""
+    """Pages as their servers show them: what they load, their images' sizes, content and look."""
 
     def __init__(self, directory):
         self.directory = directory
-        self.loaded, self.looks = {}, {}
+        self.loaded, self.sizes, self.looks = {}, {}, {}
 
     def look(self, browser, name):
         """The content and a picture of what is shown, once it no longer changes."""
@@ -86,11 +101,14 @@ class Pages:
     def see(self, browser, server, url):
         server.requests.clear()
         self.loaded[url] = shown(browser, server, url)
+        self.sizes[url] = browser.run(f"const page = document; {SIZES}")
         self.looks[url] = self.look(browser, f"{len(self.looks)}-live")
 
     def compare(self, test, browser, proxy, url):
         asked = shown(browser, proxy, url)
         test.check_equal_sets(asked, self.loaded[url], f"requests of {url}")
+        test.check(browser.run(f"const page = document; {SIZES}") == self.sizes[url],
+                   f"{url} has other images")
         html, picture = self.look(browser, f"{list(self.looks).index(url)}-replay")
         test.check(html == self.looks[url][0], f"{url} has another content")
         test.check(picture == self.looks[url][1], f"{url} looks different")
@@ -107,27 +125,35 @@ def crawl(test, directory, options, name, seeds, **tables):
     return WaczArchive(directory / f"{name}.wacz")
 
 
-def whole_pages(test, directory, options):
-    pages = [page for page in SITES if pathlib.Path(page).exists()][:5]
-    test.check(len(pages) >= 3, "too few packages of documentation", pages)
+def crawled_and_seen(test, directory, options):
+    """Fixtures and pages of documentation, shown by their servers and crawled with and without
+    requisites. Returns how they looked, and both archives."""
+    documentation = [page for page in SITES if pathlib.Path(page).exists()][:5]
+    test.check(len(documentation) >= 3, "too few packages of documentation", documentation)
     live = Pages(directory)
     with Site() as site, Folder() as folder, ScriptedServer(ODD) as odd:
-        servers = {site.url(): site, odd.url(): odd, **{folder.url(page): folder for page in pages}}
+        servers = {site.url(): site, odd.url(): odd,
+                   **{folder.url(page): folder for page in documentation}}
         whole = crawl(test, directory, options, "whole", [*servers], links={"requisites": True})
         less = crawl(test, directory, options, "less", [*servers])
         with Browser(directory / "live") as browser:
             for url, server in servers.items():
                 live.see(browser, server, url)
-    test.check(set(servers) <= set(whole.pages()), "not in the list of pages", whole.pages())
+    test.check(set(live.loaded) <= set(whole.pages()), "not in the list of pages", whole.pages())
     test.check(any(record.type == "revisit" for record in whole.records()), "no revisit records")
+    return live, whole, less
+
+
+def whole_pages(test, directory, options):
+    live, whole, less = crawled_and_seen(test, directory, options)
     with ReplayProxy(whole) as proxy, Browser(directory / "whole-browser", *proxy.arguments) as browser:
-        for url in servers:
+        for url in live.loaded:
             live.compare(test, browser, proxy, url)
         test.check(not proxy.missing, "not in the archive", "\n".join(sorted(proxy.missing)))
     for url, loaded in live.loaded.items():
         print(f"{url}: {len(loaded)} requests, all in the archive")
     with ReplayProxy(less) as proxy, Browser(directory / "less-browser", *proxy.arguments) as browser:
-        for url in [*servers][:3]:
+        for url in [*live.loaded][:3]:
             proxy.missing.clear()
             asked = shown(browser, proxy, url)
             test.check(len(asked) > 2, f"without requisites: {url} needs nothing")
@@ -166,8 +192,8 @@ def broken_off(body, content_type, *headers):
     return "\r\n".join(head).encode() + body
 
 
-def truncated(test, directory, options):
-    """Bodies that broke off are shown as far as they go, and all around them is shown."""
+def truncated_archive(test, directory, options):
+    """A page with files that broke off. Returns its archive, its URL and all that it loads."""
     halves = {path: (gzip.compress(text.encode(), mtime=0), kind) for path, (text, kind) in PACKED.items()}
     halves = {path: (body[:len(body) // 2], kind) for path, (body, kind) in halves.items()}
     answers = {**CUT, "/large.png": answer(LARGE, content_type="image/png"),
@@ -176,34 +202,28 @@ def truncated(test, directory, options):
     with ScriptedServer(answers) as server:
         archive = crawl(test, directory, options, "cut", [server.url()], links={"requisites": True},
                         fetch={"max_body": 20_000, "max_download": 20_000})
-        root, url = server.url(), server.url
-    expected = {**WHOLE, **halves, "/large.png": (LARGE[:20_000], "")}
-    for path, (body, _) in expected.items():
+        url = server.url
+    for path, (body, _) in {**WHOLE, **halves, "/large.png": (LARGE[:20_000], "")}.items():
         fields = archive.captures(url(path))
         record = archive.record(fields[0]) if fields else None
         test.check(record and record.payload() == body and "warc-truncated" in record.headers,
                    f"{path}: not archived as truncated", record and record.headers)
+    return archive, url(), {url(path) for path in answers}
+
+
+def truncated(test, directory, options):
+    """Bodies that broke off are shown as far as they go, and all around them is shown."""
+    archive, root, urls = truncated_archive(test, directory, options)
     with ReplayProxy(archive) as proxy, Browser(directory / "cut-browser", *proxy.arguments) as browser:
-        asked = shown(browser, proxy, root)
-        test.check_equal_sets(asked, {url(path) for path in answers}, "requests of the truncated page")
-        seen = browser.run("""
-            const style = getComputedStyle(document.querySelector('p'));
-            return {title: document.title, colour: style.color, end: document.querySelector('p').textContent,
-                    margin: getComputedStyle(document.body).marginTop,
-                    images: [...document.images].map(image => [image.complete, image.naturalWidth]),
-                    frames: [...document.querySelectorAll('iframe')].map(
-                        frame => frame.contentDocument.body.textContent.slice(0, 9)),
-                    ready: document.readyState}""")
+        test.check_equal_sets(shown(browser, proxy, root), urls, "requests of the truncated page")
         test.check(not proxy.missing, "missing", proxy.missing)
-        test.check(seen == {
-            "title": "cut js packed", "colour": "rgb(1, 2, 3)", "end": "end", "margin": "17px",
-            "images": [[True, 200], [True, 300], [True, 22]], "frames": ["cut frame", "packed012"],
-            "ready": "complete"}, "the truncated page", seen)
+        looks = browser.run(f"const page = document; {CUT_LOOK}")
+        test.check(looks == CUT_LOOKS, "the truncated page", looks)
 
 
-def unfinished(test, directory, options):
-    """Of a crawl that was killed, all pages of the list are shown. What is missing is queued, and is
-    there when the crawl has gone on."""
+def unfinished_archives(test, directory, options):
+    """Archives of a crawl that was killed, and of the same when it has gone on, each with the URLs
+    that are queued."""
     count = 15
     page = "<link rel=stylesheet href=/style-{0}.css><img src=/image-{0}.png><h1>{0}</h1>"
     answers = {"/": answer(links([f"/page-{i}.html" for i in range(count)]))}
@@ -213,9 +233,9 @@ def unfinished(test, directory, options):
                                             content_type="text/css")
         answers[f"/image-{i}.png"] = answers[f"/back-{i}.png"] = image(i)
     with ScriptedServer(answers) as server:
-        state, root = directory / "unfinished", server.url()
+        state = directory / "unfinished"
         config = t.write_config(directory / "unfinished.toml", t.fast_crawl(
-            [root], state, politeness={"delay": "30ms"}, output={"warc": True},
+            [server.url()], state, politeness={"delay": "30ms"}, output={"warc": True},
             links={"requisites": True}))
         killed = t.Run(options, directory, "crawl", config)
         t.wait_until(lambda: killed.ended() or len(server.pages) >= 2 * count, "pages to be fetched")
@@ -226,19 +246,27 @@ def unfinished(test, directory, options):
         before = WaczArchive(directory / "unfinished.wacz")
         t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE, "resume")
         expect(test, package(options, directory, config, "-o", "finished.wacz"), 0, "finished")
-        after = WaczArchive(directory / "finished.wacz")
-    for archive, pages, name in ((before, None, "unfinished"), (after, count + 1, "finished")):
-        urls = archive.pages()
-        test.check(len(urls) == pages if pages else 1 < len(urls), f"{name}: {len(urls)} pages")
-        test.check(pages or queued, "nothing is queued")
+    after = WaczArchive(directory / "finished.wacz")
+    test.check(queued and len(before.pages()) > 1, "too little or too much was fetched", queued)
+    test.check(len(after.pages()) == count + 1, "not all pages are listed", after.pages())
+    return (("unfinished", before, queued), ("finished", after, set()))
+
+
+def some(pages):
+    return pages[:5] + pages[-3:]
+
+
+def unfinished(test, directory, options):
+    """All pages of an unfinished crawl are shown; what they miss is queued."""
+    for name, archive, queued in unfinished_archives(test, directory, options):
         with ReplayProxy(archive) as proxy, \
                 Browser(directory / f"{name}-browser", *proxy.arguments) as browser:
-            for url in urls[:5] + urls[-3:]:
+            for url in some(archive.pages()):
                 browser.open(url)
                 test.check(browser.text("h1,a") is not None, f"{name}: {url} is not shown")
-            test.check(not proxy.missing - (set() if pages else queued),
-                       f"{name}: not in the archive, not queued", proxy.missing)
-            print(f"{name}: {len(urls)} pages, {len(proxy.missing)} requisites still queued")
+            test.check(not proxy.missing - queued, f"{name}: not in the archive, not queued",
+                       proxy.missing)
+            print(f"{name}: {len(archive.pages())} pages, {len(proxy.missing)} requests not answered")
 
 
 def replay(test, directory, options):

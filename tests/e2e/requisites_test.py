@@ -152,6 +152,8 @@ def fixture(test, directory, options, browser):
         alternatives = {url.rsplit("/", 1)[1] for url in fetched if "/alt-" in url}
         test.check_equal_sets(alternatives, set(re.findall(r"alt-[a-z0-9-]+\.[a-z0-9]+", PAGE)),
                               "alternatives")
+        print(f"fixture: {len(loaded)} loaded by the browser, {len(fetched)} fetched, "
+              f"{len(fetched - loaded)} of them alternatives")
         without = crawled(test, directory, options, site, "no-lazy", site.url(), requisites=True,
                           lazy_images=False)
         test.check_equal_sets(fetched - without, {site.url("/alt-lazy.png"), site.url("/alt-lazy2.png")},

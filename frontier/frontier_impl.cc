@@ -4,7 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "base/mix.h"
 #include "base/wall_time.h"
 #include "frontier/embedded_options_checks.h"
 #include "frontier/recovery/depth_notes.h"
@@ -176,7 +175,7 @@ FrontierImpl::StoreUse::~StoreUse() TRAWL_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 std::uint32_t FrontierImpl::shard_index(HostId host) const {
-  return static_cast<std::uint32_t>(scale_to(host, options_.store.shards));
+  return identity_.shard_of(host, options_.store.shards);
 }
 
 void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted) {

@@ -21,7 +21,7 @@ Result<UrlState> FrontierImpl::lookup(std::string_view url_or_key) {
     if (!state) return tl::unexpected(state.error());
     if (*state) return **std::move(state);
   }
-  auto state = find(identity_.of_key(url_or_key, buffer), std::nullopt);
+  auto state = find(identity_.of_key(url_or_key, {}, buffer), std::nullopt);
   if (!state) return tl::unexpected(state.error());
   return state->value_or(UrlState{});
 }

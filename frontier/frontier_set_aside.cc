@@ -157,7 +157,7 @@ Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
     queued = *done;
   }
   std::string buffer;
-  const auto done = retry(which, identity_.of_key(which.key, buffer));
+  const auto done = retry(which, identity_.of_key(which.key, {}, buffer));
   if (!done) return done;
   return queued + *done;
 }

@@ -68,13 +68,15 @@ std::optional<Fingerprint> AdmissionController::identify(const UrlRequest& reque
   if (queue.empty()) queue = parses ? politeness_group(url) : host_of_any(request.url);
   if (queue.empty()) return std::nullopt;
   const std::string_view stored = request.key.empty() ? url.href_without_fragment() : request.url;
+  const Fingerprint fingerprint = request.key.empty()
+                                      ? identity_.of_url(url, buffer, queue)
+                                      : identity_.of_key(request.key, queue, buffer);
+  if (!request.key.empty()) given.fingerprint = fingerprint;
   if (queue != host_of(stored)) {
     given.queue = std::move(queue);
     given.named = !request.queue.empty();
   }
-  if (request.key.empty()) return identity_.of_url(url, buffer);
-  given.fingerprint = identity_.of_key(request.key, buffer);
-  return given.fingerprint;
+  return fingerprint;
 }
 
 Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
@@ -99,7 +101,7 @@ Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
     } else if (!request.key.empty() || !request.queue.empty()) {
       fingerprint = identify(request, url, given, prepared.key_);
     } else if (Url::parse_into(request.url, nullptr, url)) {
-      fingerprint = identity_.of_url(url, prepared.key_);
+      fingerprint = identity_.of_url(url, prepared.key_, given.queue);
     }
     const std::string_view stored = url_to_store(request, url, given);
     if (!fingerprint) {

@@ -6,12 +6,14 @@
 #include "frontier/commit/waiting_depths.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <new>
 
 #include <sys/mman.h>
 
 #include "base/mix.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
@@ -35,8 +37,12 @@ constexpr std::uint64_t mark_of(Fingerprint key, std::uint32_t depth) noexcept {
 constexpr bool is_of(std::uint64_t mark, Fingerprint key) noexcept {
   return mark != 0 && ((mark ^ key.low) & ~kMarkDepth) == 0;
 }
+// Those bits of `high` first that differ within a bucket: see UrlIdentity.
+constexpr std::size_t place_of(Fingerprint key, std::size_t n) noexcept {
+  return static_cast<std::size_t>(scale_to(std::rotl(key.high, UrlIdentity::kBucketBits), n));
+}
 constexpr std::size_t mark_place(Fingerprint key) noexcept {
-  return static_cast<std::size_t>(scale_to(key.high, kMarks));
+  return place_of(key, kMarks);
 }
 
 }  // namespace
@@ -72,7 +78,7 @@ WaitingDepths::~WaitingDepths() = default;
 // entries is full before all are only when nearly all are.
 WaitingDepths::Places WaitingDepths::places_of(Fingerprint key) const noexcept {
   const auto tag = static_cast<std::uint32_t>(key.low >> kDepthBits & 0xFFFFFF);
-  const auto first = static_cast<std::size_t>(scale_to(key.high, buckets_.size()));
+  const std::size_t first = place_of(key, buckets_.size());
   const std::size_t page = first - first % kPageBuckets;
   // Never 0, since an entry of 0 is free.
   return {.first = first,

@@ -33,6 +33,13 @@ std::string host_of_any(std::string_view url) {
   return to_lower(host_of(url));
 }
 
+std::string_view without_port(std::string_view name) {
+  const auto colon = name.rfind(':');
+  if (colon == std::string_view::npos || name.find(']', colon) != std::string_view::npos)
+    return name;
+  return name.substr(0, colon);
+}
+
 bool is_host_name(std::string_view name) {
   const auto url = Url::parse(fmt::format("http://{}/", name));
   return url && politeness_group(*url) == name;

@@ -13,6 +13,9 @@ std::string host_of(std::string_view href);
 // The host of a URL of any scheme, as written but in lower case; empty if it has none.
 std::string host_of_any(std::string_view url);
 
+// The name of a host queue without its port.
+std::string_view without_port(std::string_view name);
+
 // Whether `name` is the name of a host queue, in its canonical form.
 bool is_host_name(std::string_view name);
 // Whether `name` looks like a host but is not in the canonical form. Any name may be that of a

@@ -16,13 +16,6 @@ constexpr std::chrono::milliseconds kSoon{25};
 // The most requests remembered that began and were not reported by sent().
 constexpr std::size_t kMostTurns = 10'000;
 
-std::string_view without_port(std::string_view host) {
-  const auto colon = host.rfind(':');
-  if (colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos)
-    return host;
-  return host.substr(0, colon);
-}
-
 StartTurn later(SteadyTime at, SteadyTime now) {
   return {.when = at - now <= kSoon ? StartTurn::When::kSoon : StartTurn::When::kLater, .at = at};
 }

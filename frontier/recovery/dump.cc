@@ -43,7 +43,7 @@ class Dump {
       : store_(store), options_(options), visit_(visit) {
     if (!manifest) return;
     if (!options.host.empty())
-      host_ = host_id(KeyedHash::from_key(manifest->hash_key), options.host);
+      host_ = UrlIdentity(KeyedHash::from_key(manifest->hash_key), Profile{}).host(options.host);
     if (auto profile = Profile::from_name(manifest->profile))
       depths_.emplace(store, *manifest, std::move(*profile));
   }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "frontier/recovery/stopped_frontier.h"
-#include "frontier/store/queued_url.h"
+#include "frontier/store/url_identity.h"
 
 namespace trawl {
 
@@ -86,9 +86,9 @@ Result<ReviveReport> revive_hosts_in(const std::filesystem::path& directory,
   if (hosts.empty()) {
     if (auto done = revival.revive_all(); !done) return tl::unexpected(done.error());
   }
-  const KeyedHash hash = KeyedHash::from_key(stopped->manifest->hash_key);
+  const UrlIdentity identity(KeyedHash::from_key(stopped->manifest->hash_key), Profile{});
   for (const std::string& name : std::set<std::string>(hosts.begin(), hosts.end())) {
-    if (auto done = revival.revive_named(host_id(hash, name), name); !done)
+    if (auto done = revival.revive_named(identity.host(name), name); !done)
       return tl::unexpected(done.error());
   }
   return revival.finish();

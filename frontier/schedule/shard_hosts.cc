@@ -7,6 +7,7 @@
 #include "trawl/url_groups.h"
 
 #include "base/wall_time.h"
+#include "frontier/common/queue_names.h"
 #include "frontier/schedule/host_record_info.h"
 #include "frontier/schedule/shard_state.h"
 
@@ -26,13 +27,6 @@ template <class Map>
 std::uint64_t bytes_of(const Map& map) {
   return map.size() * (sizeof(typename Map::value_type) + 2 * sizeof(void*)) +
          map.bucket_count() * sizeof(void*);
-}
-
-std::string_view without_port(std::string_view host) {
-  const auto colon = host.rfind(':');
-  if (colon == std::string_view::npos || host.find(']', colon) != std::string_view::npos)
-    return host;
-  return host.substr(0, colon);
 }
 
 }  // namespace

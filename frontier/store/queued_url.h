@@ -19,6 +19,7 @@ namespace trawl {
 // a keyed hash of its name. Nobody can construct two hosts with the same id. Of a hundred million
 // hosts two have the same id with a probability of 3 in 10,000; they would share a queue.
 using HostId = std::uint64_t;
+// That of a frontier that is not shared: see UrlIdentity::host().
 inline HostId host_id(const KeyedHash& hash, std::string_view host) noexcept {
   return hash(host).high;
 }

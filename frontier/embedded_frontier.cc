@@ -4,6 +4,7 @@
 
 #include "frontier/embedded_options_checks.h"
 #include "frontier/frontier_impl.h"
+#include "frontier/recovery/checkpoint_recovery.h"
 #include "frontier/recovery/filter_recovery.h"
 #include "frontier/recovery/frontier_repair.h"
 #include "frontier/recovery/revive.h"
@@ -92,14 +93,17 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
   }
   const auto keys_changed = fit_set_aside_keys(**store, options->seen.profile, hash, *counters);
   if (!keys_changed) return tl::unexpected(keys_changed.error());
+  const bool lost_checkpoints = had_checkpoint && report.checkpoint.empty();
+  auto recovery = std::make_unique<CheckpointRecovery>(*options, std::move(state->lock),
+                                                       state->manifest, *filter, lost_checkpoints);
   auto frontier = std::make_unique<FrontierImpl>(
-      *options, FrontierParts{.lock = std::move(state->lock),
-                              .manifest = std::move(state->manifest),
+      *options, FrontierParts{.recovery = std::move(recovery),
                               .store = std::move(*store),
                               .filter = std::move(*filter),
                               .counters = *counters,
+                              .hash = hash,
+                              .ledger = state->manifest.ledger,
                               .set_aside_keys_changed = *keys_changed,
-                              .lost_checkpoints = had_checkpoint && report.checkpoint.empty(),
                               .resumed = report.resumed,
                               .real_clock = !given.testing.clock});
   if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());

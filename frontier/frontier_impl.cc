@@ -25,19 +25,18 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
       clock_(options_.testing.clock, options_.testing.wall_clock,
              static_cast<std::int64_t>(parts.counters.clock)),
       memory_(MemoryPlan::of(options.store.max_memory)),
-      ledger_(parts.manifest.ledger),
+      ledger_(parts.ledger),
       admitted_before_(parts.counters.admitted),
-      lock_(std::move(parts.lock)),
+      recovery_(std::move(parts.recovery)),
       store_(std::move(parts.store)),
       filter_(std::move(parts.filter)),
-      checkpointer_(options.directory, parts.manifest, options.checkpoints.keep, filter_),
       leases_(options.limits.max_open_leases),
       awaits_lease_(options.store.shards),
       wakes_(options.store.shards),
       domains_(options.politeness.domain_delay),
       addresses_(options.politeness.ip_delay),
       depths_(memory_.depths),
-      identity_(KeyedHash::from_key(parts.manifest.hash_key), options.seen.profile),
+      identity_(parts.hash, options.seen.profile),
       admission_(filter_, *store_, depths_, identity_,
                  {.limits = options.limits,
                   .exact = options.seen.mode == FilterMode::kExact,
@@ -56,29 +55,13 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
   }
   commits_.emplace(writer_, memory_.commits);
-  schedule_.emplace(CheckpointPlan{.rule = CheckpointRule::of(options_.checkpoints),
-                                   .replayed_per_second = parts.manifest.replayed_per_second,
-                                   .take =
-                                       [this](const std::atomic<bool>& give_up) {
-                                         const SnapshotPace pace{
-                                             .bytes_per_second = options_.checkpoints.max_rate,
-                                             .hurry = &hurry_,
-                                             .give_up = &give_up};
-                                         const ReaderLock use(using_store_);
-                                         return checkpointer_.take(filter_, *commits_, *store_,
-                                                                   pace);
-                                       },
-                                   .covered = [this] { return checkpointer_.covered(); },
-                                   .report = options_.checkpoints.on_taken},
-                    parts.counters.admitted);
-  // So that the next opening need not rebuild the filter again.
-  if (parts.lost_checkpoints) schedule_->request();
+  if (recovery_) recovery_->begin(filter_, *commits_, *store_);
 }
 
 FrontierImpl::~FrontierImpl() {
   stop_restoring();     // before the shards and the store
   wake_timer_.reset();  // first: its thread uses the other members
-  schedule_->stop();
+  if (recovery_) recovery_->stop();
   // While the other members exist, which after_commit() uses. Without a close() before, an error is
   // lost.
   static_cast<void>(commits_->close());
@@ -218,19 +201,22 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
     if (told || touched[shard]) wakes_.announce(shard);
   }
-  schedule_->admitted(writer_.counters().admitted);
+  if (recovery_) recovery_->admitted(writer_.counters().admitted);
 }
 
 Result<void> FrontierImpl::checkpoint() {
   const ReaderLock use(using_store_);
   if (!store_) return error(ErrorCode::kClosed, "the frontier is closed");
-  const SnapshotPace pace{.bytes_per_second = options_.checkpoints.max_rate, .hurry = &hurry_};
-  return checkpointer_.take(filter_, *commits_, *store_, pace);
+  if (recovery_) return recovery_->save();
+  return commits_->flush().and_then([&] {
+    using_store_.assert_shared();
+    return store_->sync();
+  });
 }
 
 Result<void> FrontierImpl::request_checkpoint() {
   if (auto open = commits_->check(); !open) return open;
-  schedule_->request();
+  recovery_ ? recovery_->request() : commits_->hurry();
   return {};
 }
 
@@ -300,7 +286,7 @@ Result<FrontierStats> FrontierImpl::stats() const {
   // The two counters are not read at one moment: a lease may have ended in between.
   const std::uint64_t open = counters.open() - std::min(counters.open(), counters.deferred);
   stats.queued = open - std::min(open, stats.leased);
-  stats.checkpoints = checkpointer_.taken();
+  stats.checkpoints = recovery_ ? recovery_->saved() : 0;
   stats.commit_times = commits_->times();
   const SeenChecks sampled = writer_.seen_checks();
   const bool exact = options_.seen.mode == FilterMode::kExact;
@@ -319,19 +305,18 @@ Result<FrontierStats> FrontierImpl::stats() const {
 }
 
 Result<void> FrontierImpl::close() {
-  // Relaxed: publishes no other data.
-  hurry_.store(true, std::memory_order_relaxed);
+  if (recovery_) recovery_->hurry();
   const MutexLock lock(closing_);
   if (std::exchange(closed_, true)) return {};
   stop_restoring();
-  Result<void> done = schedule_->close();
+  Result<void> done = recovery_ ? recovery_->close() : Result<void>{};
   // In this order: the committer and the shards use the store.
   if (auto ended = commits_->close(); done && !ended) done = ended;
   const WriterLock unused(using_store_);
   for (auto& shard : shards_)
     shard->close();
   store_.reset();
-  lock_.reset();
+  if (recovery_) recovery_->release();
   {
     const MutexLock lock_timer(waking_);
     wake_timer_.reset();

@@ -23,10 +23,7 @@
 #include "frontier/pending_ends.h"
 #include "frontier/queue_counter.h"
 #include "frontier/queue_restorer.h"
-#include "frontier/recovery/checkpoint_schedule.h"
-#include "frontier/recovery/checkpointer.h"
-#include "frontier/recovery/directory_lock.h"
-#include "frontier/recovery/manifest.h"
+#include "frontier/recovery/recovery.h"
 #include "frontier/schedule/group_rate_limiter.h"
 #include "frontier/schedule/host_shard.h"
 #include "frontier/store/store.h"
@@ -35,14 +32,14 @@ namespace trawl {
 
 // The parts that open() found or created.
 struct FrontierParts {
-  DirectoryLock lock;
-  Manifest manifest;
+  std::unique_ptr<Recovery> recovery;  // may be null
   std::unique_ptr<Store> store;
-  GrowingBloomFilter filter;
+  GrowingBloomFilter filter;  // of all that the store has admitted
   Counters counters;
+  KeyedHash hash;
+  bool ledger;                  // the crawl keeps one
   bool set_aside_keys_changed;  // GroupWriterOptions
-  bool lost_checkpoints;        // none could be used, and the filter was rebuilt
-  bool resumed;                 // the directory held a frontier
+  bool resumed;                 // the store held a frontier
   bool real_clock;              // TestingOptions::clock was not given
 };
 
@@ -243,17 +240,14 @@ class FrontierImpl final : public Frontier {
   const MemoryPlan memory_;
   const bool ledger_;
   const std::uint64_t admitted_before_;  // by earlier processes
-  std::atomic<bool> hurry_{false};       // close() is waiting for a checkpoint
   Mutex closing_;
   bool closed_ TRAWL_GUARDED_BY(closing_) = false;
   bool restored_ = false;  // set before other threads know the frontier
   // Shared by StoreUse; exclusive in close().
   mutable SharedMutex using_store_ TRAWL_ACQUIRED_AFTER(closing_);
-  // This and the store are empty once closed.
-  std::optional<DirectoryLock> lock_ TRAWL_GUARDED_BY(using_store_);
-  std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);
+  const std::unique_ptr<Recovery> recovery_;
+  std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);  // empty once closed
   GrowingBloomFilter filter_;
-  Checkpointer checkpointer_;
   Quota leases_;                                         // leases that may still be given
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
   mutable WakeNotifier wakes_;
@@ -269,7 +263,6 @@ class FrontierImpl final : public Frontier {
   GroupWriter writer_;
   // Last, so that their threads end before the members that they use.
   std::optional<CommitQueue> commits_;
-  std::optional<CheckpointSchedule> schedule_;
   std::optional<QueueCounter> queue_counter_;
   // Until all hosts are restored, which its thread changes then.
   std::unique_ptr<Store::QueueView> queues_at_restart_;

@@ -78,10 +78,11 @@ Result<GrowingBloomFilter> from_ledger(const Store& store, std::uint64_t urls,
   return filter;
 }
 
-class Recovery {
+class FilterRecovery {
  public:
-  Recovery(const std::filesystem::path& directory, Manifest& manifest, const Store& store,
-           const GrowingBloomFilter::Options& fresh, const Counters& counters, OpenReport& report)
+  FilterRecovery(const std::filesystem::path& directory, Manifest& manifest, const Store& store,
+                 const GrowingBloomFilter::Options& fresh, const Counters& counters,
+                 OpenReport& report)
       : directory_(directory),
         manifest_(manifest),
         store_(store),
@@ -92,13 +93,13 @@ class Recovery {
 
   Result<GrowingBloomFilter> run() {
     for (const auto attempt :
-         {&Recovery::by_checkpoints, &Recovery::by_log, &Recovery::by_ledger}) {
+         {&FilterRecovery::by_checkpoints, &FilterRecovery::by_log, &FilterRecovery::by_ledger}) {
       auto filter = (this->*attempt)();
       if (filter) {
         if (auto dropped = drop_too_new(); !dropped) return tl::unexpected(dropped.error());
         for (const auto& problem : problems_)
           report_.warnings.push_back(problem + "; using an older source");
-        if (attempt == &Recovery::by_ledger) report_.warnings.push_back(ledger_warning());
+        if (attempt == &FilterRecovery::by_ledger) report_.warnings.push_back(ledger_warning());
         return filter;
       }
       if (!is_damage(filter.error())) return filter;
@@ -302,7 +303,7 @@ Result<GrowingBloomFilter> recover_filter(const std::filesystem::path& directory
                                           OpenReport& report) {
   const auto counters = store.counters();
   if (!counters) return tl::unexpected(counters.error());
-  return Recovery(directory, manifest, store, fresh, *counters, report).run();
+  return FilterRecovery(directory, manifest, store, fresh, *counters, report).run();
 }
 
 }  // namespace trawl

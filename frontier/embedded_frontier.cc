@@ -10,6 +10,7 @@
 #include "frontier/recovery/revive.h"
 #include "frontier/recovery/set_aside_keys.h"
 #include "frontier/recovery/state_directory.h"
+#include "frontier/store/rocks_store.h"
 
 namespace trawl {
 
@@ -73,9 +74,9 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
   }
   // Without a manifest every file is kept: a lost manifest may be restored from a backup.
   if (state->resumed) Checkpointer::remove_strays(options->directory, state->manifest);
-  auto store = Store::open(store_path(options->directory),
-                           {.sync = options->store.durability == Durability::kSync,
-                            .memory = MemoryPlan::of(options->store.max_memory)});
+  auto store = RocksStore::open(store_path(options->directory),
+                                {.sync = options->store.durability == Durability::kSync,
+                                 .memory = MemoryPlan::of(options->store.max_memory)});
   if (!store) return tl::unexpected(store.error());
   auto counters = (*store)->counters();
   if (!counters) return tl::unexpected(counters.error());

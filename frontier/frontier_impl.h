@@ -26,6 +26,7 @@
 #include "frontier/recovery/recovery.h"
 #include "frontier/schedule/group_rate_limiter.h"
 #include "frontier/schedule/host_shard.h"
+#include "frontier/store/memory_plan.h"
 #include "frontier/store/store.h"
 
 namespace trawl {

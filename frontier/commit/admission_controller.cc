@@ -48,7 +48,7 @@ PreparedUrls& PreparedUrls::of_this_thread() {
   return prepared;
 }
 
-AdmissionController::AdmissionController(GrowingBloomFilter& filter, const Store& store,
+AdmissionController::AdmissionController(GrowingBloomFilter& filter, const CommitReads& store,
                                          WaitingDepths& depths, const UrlIdentity& identity,
                                          AdmissionOptions options)
     : filter_(filter),

@@ -68,7 +68,7 @@ class PreparedUrls {
 // Thread-safe.
 class AdmissionController {
  public:
-  AdmissionController(GrowingBloomFilter& filter, const Store& store, WaitingDepths& depths,
+  AdmissionController(GrowingBloomFilter& filter, const CommitReads& store, WaitingDepths& depths,
                       const UrlIdentity& identity, AdmissionOptions options);
 
   // Parses and hashes the URLs; answers the requests that need no filter. In exact mode also looks
@@ -112,7 +112,7 @@ class AdmissionController {
                    Operation& operation);
 
   GrowingBloomFilter& filter_;
-  const Store& store_;
+  const CommitReads& store_;
   const AdmissionOptions options_;
   const UrlIdentity& identity_;
   WaitingDepths& depths_;

@@ -23,7 +23,6 @@
 
 #include "base/wall_time.h"
 #include "frontier/common/outcome_rules.h"
-#include "frontier/store/set_aside_record.h"
 
 namespace trawl {
 
@@ -108,7 +107,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   }
   const bool wanted = std::ranges::any_of(
       group, [](const auto& operation) { return operation->flush || operation->stop; });
-  if (batch_.size() == 0 && !wanted && totals.differ_by_offers_alone(before)) {
+  if (batch_.empty() && !wanted && totals.differ_by_offers_alone(before)) {
     // Only counts of offers changed: they become durable with the next change.
     take_totals(before, totals);
   } else if (auto written = commit(batch_, before, totals); !written) {
@@ -283,12 +282,7 @@ void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
 Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint) const {
   const auto changed = set_aside_now_.find(fingerprint);
   if (changed != set_aside_now_.end()) return changed->second;
-  const auto value = store_.set_aside(fingerprint);
-  if (!value) return tl::unexpected(value.error());
-  if (!*value) return std::nullopt;
-  const auto record = decode_set_aside(**value);
-  // A damaged record counts as absent and is replaced.
-  return record ? std::optional(record->state) : std::nullopt;
+  return store_.set_aside_state(fingerprint);
 }
 
 // A held link never replaces an entry; a URL that was queued replaces the entry of its fingerprint.
@@ -380,7 +374,7 @@ Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
   return store_.visit_deferred([&](const DeferredUrl& url) {
     if (url.not_before > now || promoted.size() >= kPromotedAtOnce) return false;
     const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
-    batch.remove_deferred(url.not_before, url.sequence);
+    batch.remove_deferred(url);
     batch.add_pending(url.host, order, url.record);
     promoted.push_back({.host = url.host, .order = order, .record = url.record});
     --totals.deferred;
@@ -482,7 +476,7 @@ Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
   Result<void> committed;
   auto read = store_.visit_deferred([&](const DeferredUrl& url) {
     if (url.host != drop.host) return true;
-    batch_.remove_deferred(url.not_before, url.sequence);
+    batch_.remove_deferred(url);
     drop_depth(url.record, batch_);
     dropped.recrawls += is_recrawl_record(url.record) ? 1 : 0;
     if (++dropped.deferred < kDroppedAtOnce) return true;

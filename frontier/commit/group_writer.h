@@ -116,7 +116,7 @@ class GroupWriter {
   std::vector<Fingerprint> fingerprints_;  // the same
   // With a ledger, and if the group has offers with `again`: the other fingerprints that it admits.
   std::set<Fingerprint> new_ones_;
-  // What the batch changes in Store::kSetAside; nullopt: removed.
+  // What the batch changes in kSetAside; nullopt: removed.
   std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
   // A cache of recently held links, by hash: most links are on many pages.
   std::vector<Fingerprint> held_lately_;

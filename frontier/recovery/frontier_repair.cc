@@ -15,6 +15,7 @@
 #include "frontier/recovery/checkpointer.h"
 #include "frontier/recovery/filter_recovery.h"
 #include "frontier/recovery/state_directory.h"
+#include "frontier/store/rocks_store.h"
 #include "frontier/store/set_aside_record.h"
 #include "frontier/store/url_identity.h"
 
@@ -131,7 +132,7 @@ std::optional<GrowingBloomFilter> newest_checkpoint(const std::filesystem::path&
 }
 
 Result<std::unique_ptr<Store>> open_store(const EmbeddedOptions& options) {
-  return Store::open(
+  return RocksStore::open(
       store_path(options.directory),
       {.sync = options.store.durability == Durability::kSync,
        .memory = MemoryPlan::of(std::max(options.store.max_memory, kMinFrontierMemory))});

@@ -7,6 +7,7 @@
 
 #include "frontier/recovery/state_directory.h"
 #include "frontier/store/memory_plan.h"
+#include "frontier/store/rocks_store.h"
 
 namespace trawl {
 
@@ -39,8 +40,9 @@ Result<StoppedFrontier> with_store(std::optional<DirectoryLock> lock,
   } else {
     stopped.warnings.push_back(manifest.error().message);
   }
-  auto store = open(store_path(directory),
-                    Store::Options{.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+  auto store =
+      open(store_path(directory),
+           RocksStore::Options{.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
   if (!store) return tl::unexpected(store.error());
   stopped.store = std::move(*store);
   return stopped;
@@ -55,7 +57,7 @@ Result<StoppedFrontier> StoppedFrontier::open(const std::filesystem::path& direc
   if (!lock) return tl::unexpected(lock.error());
   // The process that held the lock before may have removed the frontier.
   if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
-  return with_store(std::move(*lock), directory, Store::open);
+  return with_store(std::move(*lock), directory, RocksStore::open);
 }
 
 Result<StoppedFrontier> StoppedFrontier::open_to_read(const std::filesystem::path& directory) {
@@ -63,7 +65,7 @@ Result<StoppedFrontier> StoppedFrontier::open_to_read(const std::filesystem::pat
   auto lock = DirectoryLock::share(directory);
   if (!lock) return tl::unexpected(lock.error());
   if (auto holds = check_holds_frontier(directory); !holds) return tl::unexpected(holds.error());
-  return with_store(std::move(*lock), directory, Store::open_to_read);
+  return with_store(std::move(*lock), directory, RocksStore::open_to_read);
 }
 
 }  // namespace trawl

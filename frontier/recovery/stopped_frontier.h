@@ -12,7 +12,7 @@
 
 #include "frontier/recovery/directory_lock.h"
 #include "frontier/recovery/manifest.h"
-#include "frontier/store/store.h"
+#include "frontier/store/rocks_store.h"
 
 namespace trawl {
 
@@ -22,7 +22,7 @@ struct StoppedFrontier {
   std::vector<std::string> warnings;
   std::unique_ptr<Store> store;
 
-  // Opens it for changes. Errors: kInUse, kNotFound, and those of Store::open().
+  // Opens it for changes. Errors: kInUse, kNotFound, and those of RocksStore::open().
   static Result<StoppedFrontier> open(const std::filesystem::path& directory);
   // Opens it for reading: changes nothing, and needs no write permission. The same errors.
   static Result<StoppedFrontier> open_to_read(const std::filesystem::path& directory);

@@ -31,7 +31,7 @@ namespace trawl {
 // waits for it.
 class HostShard {
  public:
-  HostShard(const Store& store, ShardOptions options)
+  HostShard(const ShardReads& store, ShardOptions options)
       : store_(store),
         after_read_(options.after_read),
         after_record_read_(options.after_record_read),
@@ -225,7 +225,7 @@ class HostShard {
     ~Settling() { state.return_ended_leases(); }
   };
 
-  const Store& store_;
+  const ShardReads& store_;
   const std::function<void()> after_read_;
   const std::function<void()> after_record_read_;
   ShardInbox inbox_;  // has its own synchronisation

@@ -1,11 +1,12 @@
+#include "frontier/store/store_batch.h"
+
 #include <cassert>
 
-#include "frontier/store/store.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl {
 
-void Store::Batch::add(Family family, Kind kind, std::string_view key, std::string_view value) {
+void StoreBatch::add(StoreFamily family, Kind kind, std::string_view key, std::string_view value) {
   entries_.push_back({.offset = bytes_.size(),
                       .key_size = static_cast<std::uint32_t>(key.size()),
                       .value_size = static_cast<std::uint32_t>(value.size()),
@@ -14,7 +15,7 @@ void Store::Batch::add(Family family, Kind kind, std::string_view key, std::stri
   bytes_.append(key).append(value);
 }
 
-Store::Batch::Change Store::Batch::change(std::size_t i) const {
+StoreBatch::Change StoreBatch::change(std::size_t i) const {
   assert(i < entries_.size());
   const Entry& entry = entries_[i];
   const std::string_view bytes(bytes_);
@@ -24,30 +25,34 @@ Store::Batch::Change Store::Batch::change(std::size_t i) const {
           .value = bytes.substr(entry.offset + entry.key_size, entry.value_size)};
 }
 
-void Store::Batch::clear() {
+void StoreBatch::clear() {
   bytes_.clear();
   entries_.clear();
+  messages_.clear();
 }
 
-void Store::Batch::add_pending(HostId host, const QueueOrder& order, std::string_view record) {
+void StoreBatch::add_pending(HostId host, const QueueOrder& order, std::string_view record) {
   add(kPending, Kind::kPut, view(pending_key_bytes(host, order)), record);
 }
-void Store::Batch::remove_pending(HostId host, const QueueOrder& order) {
+void StoreBatch::remove_pending(HostId host, const QueueOrder& order) {
   add(kPending, Kind::kSingleDelete, view(pending_key_bytes(host, order)));
 }
 
-void Store::Batch::add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
-                                std::int32_t priority, std::string_view record) {
+void StoreBatch::add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
+                              std::int32_t priority, std::string_view record) {
   std::string value;
   value.reserve(record.size() + 12);
   encode_deferred(value, host, priority, record);
   add(kDeferred, Kind::kPut, view(deferred_key(not_before, sequence)), value);
 }
-void Store::Batch::remove_deferred(std::int64_t not_before, std::uint64_t sequence) {
-  add(kDeferred, Kind::kDelete, view(deferred_key(not_before, sequence)));
+// RocksStore needs only the key.
+void StoreBatch::remove_deferred(const DeferredUrl& url) {
+  std::string value;
+  encode_deferred(value, url.host, url.priority, url.record);
+  add(kDeferred, Kind::kDelete, view(deferred_key(url.not_before, url.sequence)), value);
 }
 
-void Store::Batch::log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints) {
+void StoreBatch::log_admissions(std::uint64_t first, std::span<const Fingerprint> fingerprints) {
   assert(!fingerprints.empty());
   std::string value;
   value.reserve(fingerprints.size() * 16);
@@ -55,37 +60,112 @@ void Store::Batch::log_admissions(std::uint64_t first, std::span<const Fingerpri
   add(kAdmissions, Kind::kPut, view(number_key(first)), value);
 }
 
-void Store::Batch::set_host(HostId host, const HostRecord& record) {
+void StoreBatch::set_host(HostId host, const HostRecord& record) {
   add(kHosts, Kind::kPut, view(number_key(host)), encode_host(record));
 }
-void Store::Batch::remove_host(HostId host) {
+void StoreBatch::remove_host(HostId host) {
   add(kHosts, Kind::kDelete, view(number_key(host)));
 }
 
-void Store::Batch::set_ledger(Fingerprint fingerprint, const LedgerRecord& record) {
+void StoreBatch::set_ledger(Fingerprint fingerprint, const LedgerRecord& record) {
   add(kLedger, Kind::kPut, view(fingerprint_key(fingerprint)), encode_ledger(record));
 }
 
-void Store::Batch::lower_depth(Fingerprint fingerprint, std::uint32_t depth) {
+void StoreBatch::lower_depth(Fingerprint fingerprint, std::uint32_t depth) {
   add(kDepths, Kind::kMerge, view(fingerprint_key(fingerprint)), view(encode_depth(depth)));
 }
-void Store::Batch::forget_depth(Fingerprint fingerprint) {
+void StoreBatch::forget_depth(Fingerprint fingerprint) {
   add(kDepths, Kind::kDelete, view(fingerprint_key(fingerprint)));
 }
 
-void Store::Batch::set_aside(Fingerprint fingerprint, std::string_view value) {
+void StoreBatch::set_aside(Fingerprint fingerprint, std::string_view value) {
   add(kSetAside, Kind::kPut, view(fingerprint_key(fingerprint)), value);
 }
-void Store::Batch::remove_set_aside(Fingerprint fingerprint) {
+void StoreBatch::remove_set_aside(Fingerprint fingerprint) {
   add(kSetAside, Kind::kDelete, view(fingerprint_key(fingerprint)));
 }
 
-void Store::Batch::set_aside_rules(std::string_view profile) {
+void StoreBatch::set_aside_rules(std::string_view profile) {
   add(kMeta, Kind::kPut, kSetAsideRulesKey, profile);
 }
 
-void Store::Batch::set_counters(const Counters& counters) {
+void StoreBatch::set_counters(const Counters& counters) {
   add(kMeta, Kind::kPut, kCountersKey, encode_counters(counters));
+}
+
+bool StoreBatch::visit_by_fingerprint(const Change& change, StoreChanges& changes) {
+  const auto key = decode_fingerprint_key(change.key);
+  if (!key) return false;
+  if (change.family == kSetAside) {
+    change.kind == Kind::kPut ? changes.set_aside(*key, change.value)
+                              : changes.remove_set_aside(*key);
+    return true;
+  }
+  if (change.family == kLedger) {
+    const auto record = decode_ledger(change.value);
+    if (record) changes.set_ledger(*key, *record);
+    return record.has_value();
+  }
+  if (change.kind == Kind::kDelete) {
+    changes.forget_depth(*key);
+    return true;
+  }
+  const auto depth = decode_depth(change.value);
+  if (depth) changes.lower_depth(*key, *depth);
+  return depth.has_value();
+}
+
+bool StoreBatch::visit(const Change& change, StoreChanges& changes) {
+  const bool puts = change.kind == Kind::kPut;
+  switch (change.family) {
+    case kMeta: {
+      if (change.key == kSetAsideRulesKey) {
+        changes.set_aside_rules(change.value);
+        return true;
+      }
+      const auto counters = decode_counters(change.value);
+      if (counters) changes.set_counters(*counters);
+      return counters.has_value();
+    }
+    case kPending: {
+      const auto key = decode_pending_key(change.key);
+      if (!key) return false;
+      puts ? changes.add_pending(key->first, key->second, change.value)
+           : changes.remove_pending(key->first, key->second);
+      return true;
+    }
+    case kDeferred: {
+      const auto url = decode_deferred(change.key, change.value);
+      if (!url) return false;
+      puts ? changes.add_deferred(*url) : changes.remove_deferred(*url);
+      return true;
+    }
+    case kHosts: {
+      const auto host = decode_number_key(change.key);
+      const auto record = puts ? decode_host(change.value) : std::nullopt;
+      if (!host || puts != record.has_value()) return false;
+      puts ? changes.set_host(*host, *record) : changes.remove_host(*host);
+      return true;
+    }
+    case kAdmissions: {
+      std::vector<Fingerprint> fingerprints;
+      const auto first = decode_number_key(change.key);
+      if (!first || !decode_fingerprints(change.value, fingerprints)) return false;
+      changes.log_admissions(*first, fingerprints);
+      return true;
+    }
+    default:
+      return visit_by_fingerprint(change, changes);
+  }
+}
+
+Result<void> StoreBatch::visit(StoreChanges& changes) const {
+  for (const MessageId& message : messages_)
+    changes.take_message(message);
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    if (!visit(change(i), changes))
+      return error(ErrorCode::kCorrupt, "a change of a batch cannot be decoded");
+  return {};
 }
 
 }  // namespace trawl

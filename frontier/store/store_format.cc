@@ -17,7 +17,7 @@ namespace trawl {
 namespace {
 
 // Reads the format number without changing anything.
-Result<void> check_format_of(const std::string& directory, const StoreOptions& options) {
+Result<void> check_format_of(const std::string& directory, const RocksOptions& options) {
   rocksdb::Options reading(options.database, rocksdb::ColumnFamilyOptions());
   reading.create_if_missing = false;
   rocksdb::DB* opened = nullptr;
@@ -70,7 +70,7 @@ Result<void> check_store_format(std::string_view value) {
 }
 
 Result<void> check_store_families(const std::filesystem::path& directory,
-                                  const StoreOptions& options) {
+                                  const RocksOptions& options) {
   std::vector<std::string> there;
   const auto status = rocksdb::DB::ListColumnFamilies(options.database, directory.string(), &there);
   if (!status.ok())

@@ -9,7 +9,7 @@
 
 #include "trawl/result.h"
 
-#include "frontier/store/store_options.h"
+#include "frontier/store/rocks_options.h"
 
 namespace trawl {
 
@@ -25,7 +25,7 @@ Result<void> check_store_format(std::string_view value);
 // exist. A store without a format number is accepted: its creation was interrupted. Errors: as
 // check_store_format(), kIo, ...
 Result<void> check_store_families(const std::filesystem::path& directory,
-                                  const StoreOptions& options);
+                                  const RocksOptions& options);
 
 Error store_error(const rocksdb::Status& status, std::string_view doing);
 

@@ -13,6 +13,7 @@
 
 #include "base/file_io.h"
 #include "frontier/recovery/filter_recovery.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/frontier/frontier_fixture.h"
 
 namespace trawl {
@@ -166,7 +167,8 @@ class CheckpointFlips : public CheckpointDamage {
  protected:
   void SetUp() override {
     make_state();
-    store_ = std::move(*Store::open(options().directory / "store",
+    store_ =
+        std::move(*RocksStore::open(options().directory / "store",
                                     {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)}));
     manifest_ = **Manifest::read(options().directory);
     ASSERT_EQ(manifest_.checkpoints.size(), 2u);

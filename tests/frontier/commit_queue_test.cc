@@ -53,7 +53,7 @@ std::multiset<std::string> hosts_in(const Store::Batch& batch, bool ended = fals
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto change = batch.change(i);
     const bool removes = change.kind != Store::Batch::Kind::kPut;
-    if (change.family == Store::kPending && removes == ended)
+    if (change.family == kPending && removes == ended)
       hosts.insert(name_of(decode_pending_key(change.key)->first));
   }
   return hosts;
@@ -268,12 +268,11 @@ TEST_F(CommitQueueTest, N3_ACompletionItsLinksAndTheCountersAreOneWrite) {
   ASSERT_EQ(batches.size(), 1u);
   EXPECT_EQ(hosts_in(batches[0]), (std::multiset<std::string>{"link1", "link2"}));
   EXPECT_EQ(hosts_in(batches[0], true), (std::multiset<std::string>{"page"}));
-  std::multiset<Store::Family> families;
+  std::multiset<StoreFamily> families;
   for (std::size_t i = 0; i < batches[0].size(); ++i)
     families.insert(batches[0].change(i).family);
   EXPECT_EQ(families,
-            (std::multiset<Store::Family>{Store::kMeta, Store::kPending, Store::kPending,
-                                          Store::kPending, Store::kHosts, Store::kAdmissions}));
+            (std::multiset<StoreFamily>{kMeta, kPending, kPending, kPending, kHosts, kAdmissions}));
   EXPECT_EQ(queue.counters().admitted, 2u);
   EXPECT_EQ(queue.counters().completed, 1u);
   EXPECT_EQ(queue.counters().seen, 3u);

@@ -10,7 +10,7 @@
 
 #include "trawl/embedded_frontier.h"
 
-#include "frontier/store/store.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/support/file_faults.h"
 #include "tests/support/temporary_directory.h"
 
@@ -20,7 +20,7 @@ namespace {
 class DatabaseDirectoryTest : public ::testing::Test {
  protected:
   Result<std::unique_ptr<Store>> open() const {
-    return Store::open(path_, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
+    return RocksStore::open(path_, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
   }
   void put(const std::string& name, const std::string& bytes) const {
     std::filesystem::create_directories(path_);
@@ -161,7 +161,7 @@ TEST_F(DatabaseDirectoryTest, APowerLossAfterTheMakingLosesNothing) {
     std::filesystem::create_directories(path);
     FileFaults faults(fresh.path(), FileFaults::Track::kPowerLoss);
     const auto open_there = [&] {
-      return Store::open(path, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
+      return RocksStore::open(path, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
     };
     {
       const auto store = open_there();
@@ -183,7 +183,7 @@ TEST_F(DatabaseDirectoryTest, APowerLossAtAnyStepOfTheMakingIsMended) {
       const TemporaryDirectory fresh;
       const auto path = std::filesystem::path(fresh / "state") / "store";
       const auto open_there = [&] {
-        return Store::open(path, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
+        return RocksStore::open(path, {.sync = true, .memory = MemoryPlan::of(64u << 20)});
       };
       FileFaults faults(fresh.path(), FileFaults::Track::kPowerLoss);
       faults.crash_at(steps, random());

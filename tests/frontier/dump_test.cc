@@ -20,7 +20,7 @@
 #include "base/file_io.h"
 #include "frontier/recovery/manifest.h"
 #include "frontier/recovery/state_directory.h"
-#include "frontier/store/store.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/frontier/frontier_fixture.h"
 #include "tests/frontier/virtual_clocks.h"
 
@@ -113,8 +113,8 @@ class Dump : public FrontierFixture {
   }
   // Of a frontier that was closed.
   std::unique_ptr<Store> open_store() const {
-    return Store::open(store_path(state()),
-                       {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)})
+    return RocksStore::open(store_path(state()),
+                            {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)})
         .value();
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontier/store/set_aside_record.h"
 #include "frontier/store/store.h"
 
 namespace trawl::test {
@@ -180,6 +181,11 @@ class FakeStore final : public Store {
   }
   Result<std::optional<std::string>> set_aside(Fingerprint fingerprint) const override {
     return find(set_aside_urls, {fingerprint.high, fingerprint.low});
+  }
+  Result<std::optional<SetAsideState>> set_aside_state(Fingerprint fingerprint) const override {
+    const auto value = find(set_aside_urls, {fingerprint.high, fingerprint.low});
+    const auto record = value ? decode_set_aside(*value) : std::nullopt;
+    return record ? std::optional(record->state) : std::nullopt;
   }
   Result<void> visit_set_aside(
       const std::optional<Fingerprint>& after,

@@ -11,6 +11,7 @@
 
 #include "frontier/recovery/depth_notes.h"
 #include "frontier/recovery/state_directory.h"
+#include "frontier/store/rocks_store.h"
 #include "frontier/store/set_aside_record.h"
 #include "tests/frontier/fake_store.h"
 #include "tests/frontier/frontier_fixture.h"
@@ -53,7 +54,7 @@ class FrontierDepths : public FrontierFixture {
   }
   std::uint64_t notes() const {
     const auto store =
-        Store::open_to_read(store_path(state()), {.memory = MemoryPlan::of(64 << 20)});
+        RocksStore::open_to_read(store_path(state()), {.memory = MemoryPlan::of(64 << 20)});
     std::uint64_t n = 0;
     EXPECT_TRUE((*store)->visit_depths([&](Fingerprint, std::uint32_t) { return ++n > 0; }));
     return n;
@@ -170,7 +171,7 @@ TEST_F(FrontierDepths, NotesOfUrlsThatDoNotWaitAreForgottenAtTheNextStart) {
   frontier.reset();
   const std::uint64_t waiting = notes();
   {
-    const auto store = Store::open(store_path(state()), {.memory = MemoryPlan::of(64 << 20)});
+    const auto store = RocksStore::open(store_path(state()), {.memory = MemoryPlan::of(64 << 20)});
     ASSERT_TRUE(store);
     Store::Batch batch;
     for (std::uint64_t i = 0; i < 25'000; ++i)

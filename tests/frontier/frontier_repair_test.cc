@@ -10,7 +10,7 @@
 #include "trawl/embedded_frontier.h"
 
 #include "frontier/recovery/manifest.h"
-#include "frontier/store/store.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/frontier/frontier_fixture.h"
 
 namespace trawl {
@@ -285,8 +285,8 @@ TEST_F(FrontierRepair, AnIntactCheckpointIsUsedThoughTheLogHasAGap) {
     offer_all(*frontier, requests(200, kUrls));
   }
   {
-    const auto store = Store::open(state() / "store",
-                                   {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
+    const auto store = RocksStore::open(
+        state() / "store", {.sync = false, .memory = MemoryPlan::of(kMinFrontierMemory)});
     ASSERT_TRUE(store);
     ASSERT_TRUE((*store)->trim_admissions(200));
   }

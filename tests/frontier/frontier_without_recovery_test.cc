@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "frontier/frontier_impl.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/frontier/frontier_calls.h"
 #include "tests/support/temporary_directory.h"
 
@@ -17,7 +18,8 @@ class FrontierWithoutRecoveryTest : public ::testing::Test, protected FrontierCa
     options.testing.clock = [] { return std::chrono::steady_clock::now(); };
     options.testing.wall_clock = [] { return std::chrono::system_clock::now(); };
     const KeyedHash hash = KeyedHash::from_seed(1);
-    auto store = Store::open(path(), {.memory = MemoryPlan::of(options.store.max_memory)}).value();
+    auto store =
+        RocksStore::open(path(), {.memory = MemoryPlan::of(options.store.max_memory)}).value();
     const Counters counters = store->counters().value();
     auto filter =
         GrowingBloomFilter::create({.capacity = 1000, .false_positive_rate = 1e-9, .hash = hash})

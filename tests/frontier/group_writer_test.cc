@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/wall_time.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -19,8 +20,8 @@ constexpr std::uint64_t kMostSetAside = 4;
 class GroupWriterTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto store = Store::open(directory_.path() / "store",
-                             {.sync = false, .memory = MemoryPlan::of(MemoryPlan::kLeast)});
+    auto store = RocksStore::open(directory_.path() / "store",
+                                  {.sync = false, .memory = MemoryPlan::of(MemoryPlan::kLeast)});
     ASSERT_TRUE(store) << store.error().message;
     store_ = std::move(*store);
     GroupWriterOptions options;

@@ -13,6 +13,7 @@
 #include "trawl/fingerprint.h"
 
 #include "frontier/schedule/host_shard.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/frontier/fake_store.h"
 #include "tests/support/temporary_directory.h"
 
@@ -29,7 +30,8 @@ inline std::string name_of(std::uint64_t host) {
 
 // A real one, with little memory.
 inline std::unique_ptr<Store> open_store(const TemporaryDirectory& directory) {
-  return Store::open(directory.path() / "store", {.memory = MemoryPlan::of(MemoryPlan::kLeast)})
+  return RocksStore::open(directory.path() / "store",
+                          {.memory = MemoryPlan::of(MemoryPlan::kLeast)})
       .value();
 }
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "frontier/store/queued_url.h"
+#include "frontier/store/rocks_store.h"
 #include "frontier/store/set_aside_record.h"
 #include "tests/support/temporary_directory.h"
 
@@ -21,7 +22,7 @@ namespace {
 class SetAsideKeysTest : public ::testing::Test {
  protected:
   SetAsideKeysTest()
-      : store_(Store::open(directory_.path() / "store", {.memory = MemoryPlan::of(64u << 20)})
+      : store_(RocksStore::open(directory_.path() / "store", {.memory = MemoryPlan::of(64u << 20)})
                    .value()) {}
 
   static std::string record_of(const std::string& url) {

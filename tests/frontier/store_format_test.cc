@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
-#include "frontier/store/store.h"
-#include "frontier/store/store_options.h"
+#include "frontier/store/rocks_options.h"
+#include "frontier/store/rocks_store.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -20,7 +20,7 @@ namespace {
 class StoreFormatTest : public ::testing::Test {
  protected:
   Result<std::unique_ptr<Store>> open() const {
-    return Store::open(path_, {.memory = MemoryPlan::of(64u << 20)});
+    return RocksStore::open(path_, {.memory = MemoryPlan::of(64u << 20)});
   }
   Error refused() const {
     auto store = open();
@@ -235,7 +235,7 @@ TEST(StoreOptionsOfAPlan, MoreMemoryMakesLargerTablesAndCaches) {
   for (const std::uint64_t mib : {64, 128, 512, 1024}) {
     SCOPED_TRACE(mib);
     const MemoryPlan plan = MemoryPlan::of(mib << 20);
-    const StoreOptions options = StoreOptions::of(plan);
+    const RocksOptions options = RocksOptions::of(plan);
     for (const auto& family : options.families) {
       const std::uint64_t memtable = family.options.write_buffer_size;
       const auto merged =

@@ -1,5 +1,3 @@
-#include "frontier/store/store.h"
-
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -13,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "frontier/store/rocks_store.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -30,7 +29,7 @@ class StoreTest : public ::testing::Test {
  protected:
   static std::unique_ptr<Store> open(const std::filesystem::path& directory,
                                      std::uint64_t memory = 64u << 20) {
-    auto store = Store::open(directory, {.memory = MemoryPlan::of(memory)});
+    auto store = RocksStore::open(directory, {.memory = MemoryPlan::of(memory)});
     if (!store) throw std::runtime_error(store.error().message);
     return std::move(*store);
   }
@@ -218,7 +217,7 @@ TEST_F(StoreTest, DeferredUrlsComeByTime) {
     return false;
   }));
   batch.clear();
-  batch.remove_deferred(500, 0);
+  batch.remove_deferred({.not_before = 500, .sequence = 0, .record = {}});
   write(batch);
   EXPECT_EQ(deferred(), (Sequences{2, 1}));
 }
@@ -236,7 +235,8 @@ TEST_F(StoreTest, DeferredUrlsThatComeBeforeTheFirstAreFound) {
       batch.add_deferred(time, n, 1, 0, "x");
       model.emplace(time, n);
     } else if (!model.empty()) {
-      batch.remove_deferred(model.begin()->first, model.begin()->second);
+      batch.remove_deferred(
+          {.not_before = model.begin()->first, .sequence = model.begin()->second, .record = {}});
       model.erase(model.begin());
     }
     write(batch);
@@ -409,10 +409,10 @@ TEST_F(StoreTest, ABatchTellsItsChangesAndIsUsedAgain) {
   Store::Batch batch;
   batch.add_pending(1, at(2, 3), "record");
   batch.remove_pending(1, at(4));
-  batch.remove_deferred(5, 6);
+  batch.remove_deferred({.not_before = 5, .sequence = 6, .record = {}});
   batch.lower_depth({.high = 7, .low = 8}, 9);
   ASSERT_EQ(batch.size(), 4u);
-  EXPECT_EQ(batch.change(0).family, Store::kPending);
+  EXPECT_EQ(batch.change(0).family, kPending);
   EXPECT_EQ(batch.change(0).kind, Store::Batch::Kind::kPut);
   EXPECT_EQ(batch.change(0).key, pending_key(1, at(2, 3)));
   EXPECT_EQ(batch.change(0).value, "record");
@@ -420,8 +420,8 @@ TEST_F(StoreTest, ABatchTellsItsChangesAndIsUsedAgain) {
   EXPECT_EQ(batch.change(1).value, "");
   EXPECT_EQ(batch.change(2).kind, Store::Batch::Kind::kDelete);
   EXPECT_EQ(batch.change(3).kind, Store::Batch::Kind::kMerge);
-  EXPECT_EQ(batch.change(3).family, Store::kDepths);
-  EXPECT_EQ(batch.bytes(), 20u + 6 + 20 + 16 + 16 + 4);
+  EXPECT_EQ(batch.change(3).family, kDepths);
+  EXPECT_EQ(batch.bytes(), 20u + 6 + 20 + 16 + 12 + 16 + 4);
   batch.clear();
   EXPECT_EQ(batch.size(), 0u);
   EXPECT_EQ(batch.bytes(), 0u);
@@ -512,8 +512,8 @@ TEST_F(StoreTest, ReadersSeeWholeBatchesWhileOneWrites) {
     batch.add_deferred(-time, n * 2, 1, 0, "x");
     batch.add_deferred(time, n * 2 + 1, 1, 0, "x");
     if (n >= 20) {
-      batch.remove_deferred(-(time - 20), (n - 20) * 2);
-      batch.remove_deferred(time - 20, (n - 20) * 2 + 1);
+      batch.remove_deferred({.not_before = -(time - 20), .sequence = (n - 20) * 2, .record = {}});
+      batch.remove_deferred({.not_before = time - 20, .sequence = (n - 20) * 2 + 1, .record = {}});
     }
     write(batch);
   }

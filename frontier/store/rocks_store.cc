@@ -1,4 +1,4 @@
-#include "frontier/store/store.h"
+#include "frontier/store/rocks_store.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,9 @@
 #include "frontier/store/distinct_hosts.h"
 #include "frontier/store/new_database_env.h"
 #include "frontier/store/process_env.h"
+#include "frontier/store/rocks_options.h"
+#include "frontier/store/set_aside_record.h"
 #include "frontier/store/store_format.h"
-#include "frontier/store/store_options.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl {
@@ -107,7 +108,7 @@ std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
   std::vector<std::pair<HostId, std::uint32_t>> queued;
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     const Store::Batch::Change change = batch.change(i);
-    if (change.family == Store::kPending) {
+    if (change.family == kPending) {
       queued.emplace_back(load_big_endian<HostId>(change.key), i);
     } else {
       order.push_back(i);
@@ -119,17 +120,17 @@ std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
   return order;
 }
 
-class RocksStore final : public Store {
+class RocksDatabase final : public Store {
  public:
-  RocksStore(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
-             StoreOptions options, bool sync)
+  RocksDatabase(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
+                RocksOptions options, bool sync)
       : options_(std::move(options)), db_(std::move(db)), families_(std::move(families)) {
     assert(db_ != nullptr && families_.size() == options_.families.size());
     write_options_.sync = sync;
   }
   // Keeps the environment in which the database was created.
   void keep(std::unique_ptr<NewDatabaseEnv> env) { new_env_ = std::move(env); }
-  ~RocksStore() override {
+  ~RocksDatabase() override {
     for (auto* family : families_)
       db_->DestroyColumnFamilyHandle(family);
     db_->Close();
@@ -186,6 +187,7 @@ class RocksStore final : public Store {
   }
 
   Result<void> write(const Batch& batch) override {
+    assert(batch.messages().empty());
     rocksdb::WriteBatch writes(batch.bytes() + 8 * batch.size() + 64);
     std::optional<DeferredKey> first_deferred;
     for (const std::uint32_t i : order_of_writing(batch)) {
@@ -423,6 +425,14 @@ class RocksStore final : public Store {
         "a URL set aside");
   }
 
+  // A damaged record counts as absent and is replaced.
+  Result<std::optional<SetAsideState>> set_aside_state(Fingerprint fingerprint) const override {
+    const auto value = set_aside(fingerprint);
+    if (!value) return tl::unexpected(value.error());
+    const auto record = *value ? decode_set_aside(**value) : std::nullopt;
+    return record ? std::optional(record->state) : std::nullopt;
+  }
+
   Result<void> visit_set_aside(
       const std::optional<Fingerprint>& after,
       const std::function<bool(Fingerprint, std::string_view)>& visit) const override {
@@ -470,7 +480,7 @@ class RocksStore final : public Store {
 
   // Calls `found` with the value of each of `n` keys, null if there is none.
   template <class KeyOf, class Found>
-  Result<void> get_many(Family family, std::size_t n, KeyOf&& key_of, Found&& found) const {
+  Result<void> get_many(StoreFamily family, std::size_t n, KeyOf&& key_of, Found&& found) const {
     constexpr std::size_t kAtOnce = 64;
     std::array<decltype(key_of(0)), kAtOnce> keys;
     std::array<rocksdb::Slice, kAtOnce> slices;
@@ -515,14 +525,14 @@ class RocksStore final : public Store {
   }
 
   // An iterator that does not fill the block cache, which is for repeated reads.
-  BoundedIterator scan(Family family, std::string end = {}) const {
+  BoundedIterator scan(StoreFamily family, std::string end = {}) const {
     rocksdb::ReadOptions options;
     options.fill_cache = false;
     return {*db_, families_[family], std::move(end), options};
   }
 
   template <class T>
-  Result<std::optional<T>> get(Family family, std::string_view key,
+  Result<std::optional<T>> get(StoreFamily family, std::string_view key,
                                std::optional<T> (*decode)(std::string_view),
                                std::string_view what) const {
     rocksdb::PinnableSlice value;
@@ -534,7 +544,7 @@ class RocksStore final : public Store {
     return decoded;
   }
 
-  StoreOptions options_;
+  RocksOptions options_;
   std::unique_ptr<NewDatabaseEnv> new_env_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
@@ -542,7 +552,7 @@ class RocksStore final : public Store {
   mutable DeferredFloor deferred_floor_;
 };
 
-rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup,
+rocksdb::Status open_all(const std::string& directory, const RocksOptions& setup,
                          std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
   return rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
                            directory, setup.families, &handles, &db);
@@ -550,13 +560,13 @@ rocksdb::Status open_all(const std::string& directory, const StoreOptions& setup
 
 // Creates all column families together: DB::Open would add them one by one, writing a file of
 // options each time.
-rocksdb::Status create(const std::string& directory, const StoreOptions& setup, NewDatabaseEnv* env,
+rocksdb::Status create(const std::string& directory, const RocksOptions& setup, NewDatabaseEnv* env,
                        std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
   auto database = setup.database;
   database.max_file_opening_threads = 1;  // RocksDB would start them even without files
   if (env != nullptr) database.env = env->env();
   const auto first = setup.families.begin();
-  static_assert(Store::kMeta == 0, "RocksDB's default family is the first of ours");
+  static_assert(kMeta == 0, "RocksDB's default family is the first of ours");
   auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),
                                   directory, {*first}, &handles, &db);
   if (!status.ok()) return status;
@@ -569,9 +579,9 @@ rocksdb::Status create(const std::string& directory, const StoreOptions& setup, 
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& directory,
-                                           const Options& options) {
-  auto setup = StoreOptions::of(options.memory);
+Result<std::unique_ptr<Store>> RocksStore::open(const std::filesystem::path& directory,
+                                                const Options& options) {
+  auto setup = RocksOptions::of(options.memory);
   const auto prepared = prepare_database(directory);
   if (!prepared) return tl::unexpected(prepared.error());
   if (*prepared == DatabaseState::kHeadless)
@@ -595,8 +605,8 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
       db->DestroyColumnFamilyHandle(handle);
     return tl::unexpected(store_error(status, fmt::format("open {} as", directory.string())));
   }
-  auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
-                                            options.sync);
+  auto store = std::make_unique<RocksDatabase>(std::move(db), std::move(handles), std::move(setup),
+                                               options.sync);
   NewDatabaseEnv* const making = env.get();
   store->keep(std::move(env));
   if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
@@ -610,9 +620,9 @@ Result<std::unique_ptr<Store>> Store::open(const std::filesystem::path& director
   return store;
 }
 
-Result<std::unique_ptr<Store>> Store::open_to_read(const std::filesystem::path& directory,
-                                                   const Options& options) {
-  auto setup = StoreOptions::of(options.memory);
+Result<std::unique_ptr<Store>> RocksStore::open_to_read(const std::filesystem::path& directory,
+                                                        const Options& options) {
+  auto setup = RocksOptions::of(options.memory);
   if (auto known = check_store_families(directory, setup); !known)
     return tl::unexpected(known.error());
   rocksdb::DB* opened = nullptr;
@@ -624,8 +634,8 @@ Result<std::unique_ptr<Store>> Store::open_to_read(const std::filesystem::path& 
   std::unique_ptr<rocksdb::DB> db(opened);
   if (!status.ok())
     return tl::unexpected(store_error(status, fmt::format("read {} as", directory.string())));
-  auto store = std::make_unique<RocksStore>(std::move(db), std::move(handles), std::move(setup),
-                                            options.sync);
+  auto store = std::make_unique<RocksDatabase>(std::move(db), std::move(handles), std::move(setup),
+                                               options.sync);
   if (auto checked = store->check_format(true); !checked) return tl::unexpected(checked.error());
   return store;
 }

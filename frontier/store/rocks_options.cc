@@ -1,4 +1,4 @@
-#include "frontier/store/store_options.h"
+#include "frontier/store/rocks_options.h"
 
 #include <algorithm>
 #include <array>
@@ -80,7 +80,7 @@ void plan_memtables(std::uint64_t write_buffers, rocksdb::ColumnFamilyOptions& o
   options.max_write_buffer_number = static_cast<int>(2 * merged + 2);
 }
 
-rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptions& store,
+rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptions& store,
                                             const MemoryPlan& memory) {
   rocksdb::ColumnFamilyOptions options;
   options.compression = rocksdb::kLZ4Compression;
@@ -127,8 +127,8 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const StoreOptio
 
 }  // namespace
 
-StoreOptions StoreOptions::of(const MemoryPlan& memory) {
-  StoreOptions options;
+RocksOptions RocksOptions::of(const MemoryPlan& memory) {
+  RocksOptions options;
   options.cache = rocksdb::NewLRUCache(memory.block_cache, 2, false, 0.5);
   options.write_buffers = std::make_shared<rocksdb::WriteBufferManager>(memory.write_buffers);
   auto& database = options.database;

@@ -1,4 +1,4 @@
-// StoreOptions: RocksDB's options for each of the store's column families.
+// RocksOptions: RocksDB's options for each of the store's column families.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@
 
 namespace trawl {
 
-struct StoreOptions {
+struct RocksOptions {
   rocksdb::DBOptions database;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;  // in the order of StoreFamily
   std::shared_ptr<rocksdb::Cache> cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 
-  static StoreOptions of(const MemoryPlan& memory);
+  static RocksOptions of(const MemoryPlan& memory);
 };
 
 }  // namespace trawl

@@ -106,7 +106,8 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
                               .ledger = state->manifest.ledger,
                               .set_aside_keys_changed = *keys_changed,
                               .resumed = report.resumed,
-                              .real_clock = !given.testing.clock});
+                              .real_clock = !given.testing.clock,
+                              .ends_follow_links = options->testing.ends_follow_links});
   if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());
   if (options->revive_hosts) {
     const auto revived = frontier->revive_hosts();

@@ -26,6 +26,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
              static_cast<std::int64_t>(parts.counters.clock)),
       memory_(MemoryPlan::of(options.store.max_memory)),
       ledger_(parts.ledger),
+      ends_follow_links_(parts.ends_follow_links),
       admitted_before_(parts.counters.admitted),
       recovery_(std::move(parts.recovery)),
       store_(std::move(parts.store)),
@@ -204,11 +205,17 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   if (recovery_) recovery_->admitted(writer_.counters().admitted);
 }
 
+// Twice, if ends follow: the first time they are queued.
+Result<void> FrontierImpl::flush() {
+  auto done = commits_->flush();
+  return done && ends_follow_links_ ? commits_->flush() : done;
+}
+
 Result<void> FrontierImpl::checkpoint() {
   const ReaderLock use(using_store_);
   if (!store_) return error(ErrorCode::kClosed, "the frontier is closed");
   if (recovery_) return recovery_->save();
-  return commits_->flush().and_then([&] {
+  return flush().and_then([&] {
     using_store_.assert_shared();
     return store_->sync();
   });

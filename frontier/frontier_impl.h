@@ -42,6 +42,7 @@ struct FrontierParts {
   bool set_aside_keys_changed;  // GroupWriterOptions
   bool resumed;                 // the store held a frontier
   bool real_clock;              // TestingOptions::clock was not given
+  bool ends_follow_links;       // see FrontierImpl::submit_end()
 };
 
 class FrontierImpl final : public Frontier {
@@ -91,7 +92,7 @@ class FrontierImpl final : public Frontier {
   Result<Progress> progress() const override;
   Result<FrontierStats> stats() const override;
 
-  Result<void> flush() override { return commits_->flush(); }
+  Result<void> flush() override;
   Result<void> checkpoint() override;
   Result<void> request_checkpoint() override;
   Result<void> close() override;
@@ -202,7 +203,9 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<PendingEnd>> begin_end(std::uint64_t lease_id, const Outcome& outcome,
                                               const HoldReason* held)
       TRAWL_REQUIRES_SHARED(using_store_);
+  // The second: in this operation, or in one that follows it.
   void submit_end(PendingEnd& end, Operation& operation) const;
+  void add_end(PendingEnd& end, Operation& operation) const;
   Result<void> check_note(const Outcome& outcome) const;
   Result<FailureVerdict> put_back(const HostFailure& failure, FailureVerdict verdict);
   // In frontier_set_aside.cc.
@@ -240,6 +243,7 @@ class FrontierImpl final : public Frontier {
   const FrontierClock clock_;
   const MemoryPlan memory_;
   const bool ledger_;
+  const bool ends_follow_links_;
   const std::uint64_t admitted_before_;  // by earlier processes
   Mutex closing_;
   bool closed_ TRAWL_GUARDED_BY(closing_) = false;

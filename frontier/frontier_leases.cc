@@ -8,7 +8,8 @@
 // A lease ends in two steps. begin_end() ends it in its shard (the host's delay and failures) and
 // computes the changes of the store; submit_end() adds these to an operation. In between the caller
 // may write its output (N3; Outcome::end_later). The URL stays in the store, and the lease counts
-// as open, until that operation is durable (N1).
+// as open, until that operation is durable (N1). In a shared frontier it is one of its own, which
+// follows that of the links (FrontierParts::ends_follow_links).
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -383,7 +384,15 @@ Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id
   return PendingEnd{.ended = std::move(*end), .host_change = change_of(*lease)};
 }
 
+// Where a batch is not durable as a whole or not at all, the end follows when its links, and all
+// that they were answered with, are durable: a crash in between leaves the page queued.
 void FrontierImpl::submit_end(PendingEnd& end, Operation& operation) const {
+  if (!ends_follow_links_) return add_end(end, operation);
+  operation.then = std::make_unique<Operation>();
+  add_end(end, *operation.then);
+}
+
+void FrontierImpl::add_end(PendingEnd& end, Operation& operation) const {
   operation.seen += end.known_links;
   if (end.host_change) operation.changed_hosts.emplace_back(end.ended.host, *end.host_change);
   if (end.ended.kind != Operation::Ended::Kind::kRetry && !end.ended.set_aside)

@@ -11,7 +11,7 @@ namespace trawl {
 
 Result<UrlState> FrontierImpl::lookup(std::string_view url_or_key) {
   // So that URLs admitted a moment ago are found too.
-  if (auto flushed = commits_->flush(); !flushed) return tl::unexpected(flushed.error());
+  if (auto flushed = flush(); !flushed) return tl::unexpected(flushed.error());
   const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   std::string buffer;

@@ -152,10 +152,13 @@ void CommitQueue::run() {
   const auto before = check();
   stop_with({ErrorCode::kClosed, "the frontier is closed"});
   // Operations that passed check() before are in the queue at the next quiescence and are committed
-  // like the others; after it there are none.
-  OperationGroup late = collect();
-  end_ = before ? write(late) : before;
-  finish(late, end_, true);
+  // like the others, and so is what follows them; after it there are none.
+  end_ = before;
+  do {
+    OperationGroup late = collect();
+    if (end_) end_ = write(late);
+    finish(late, end_, true);
+  } while (queued_.load(std::memory_order_relaxed) > 0);
 }
 
 // Returns when there are operations to commit.
@@ -200,7 +203,9 @@ Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
   return done;
 }
 
+// Another thread may have committed what this one was woken for.
 Result<void> CommitQueue::write(OperationGroup& group) {
+  if (group.empty()) return {};
   assert(commit_number_.load(std::memory_order_relaxed) % 2 == 0);
   // acq_rel, both: pair with commit_number(), and keep the commit's effects between the two.
   commit_number_.fetch_add(1, std::memory_order_acq_rel);
@@ -236,7 +241,21 @@ OperationGroup CommitQueue::collect() {
   return group;
 }
 
+void CommitQueue::queue_what_follows(OperationGroup& group) {
+  for (auto& operation : group) {
+    if (!operation->then) continue;
+    std::unique_ptr<Operation> following = std::move(operation->then);
+    if (!following->durable) following->durable = std::exchange(operation->durable, std::nullopt);
+    following->bytes = following->size();
+    bytes_.fetch_add(following->bytes, std::memory_order_relaxed);
+    begin();
+    add_to_queue(std::move(following));
+  }
+}
+
+// What follows is queued first, so that a caller that waited for this group finds it queued.
 void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool last) {
+  if (result) queue_what_follows(group);
   std::uint64_t bytes = 0;
   std::uint32_t ended = 0;
   for (auto& operation : group) {

@@ -35,6 +35,11 @@ namespace trawl {
 //
 // N3: each operation is in exactly one group, so it is durable as a whole or not at all.
 //
+// A store on several machines may lose one part of a batch and keep another. There an operation has
+// its end of a lease follow it (Operation::then): it is queued when the group is durable, which
+// keeps N3 and N4 without their being one batch, since all that was answered before is in this
+// group or an earlier one.
+//
 // Writing a group costs about as much as several operations, and so does waking the committer. So
 // operations are committed within kMaxDelay, sooner if a caller waits or calls hurry(), and
 // immediately after an idle time. A caller that waits commits the group itself unless another
@@ -104,7 +109,8 @@ class CommitQueue {
     if (!submitted) return tl::unexpected(submitted.error());
     return durable;
   }
-  // Returns when every operation that began before is durable, including all counts.
+  // Returns when every operation that began before is durable, including all counts; then what
+  // follows it is queued.
   Result<void> flush() {
     return submit_and_wait([](Operation& operation) { operation.flush = true; });
   }
@@ -172,6 +178,8 @@ class CommitQueue {
   void wait_for_operations();
   void rest(Rest how);
   OperationGroup collect() TRAWL_REQUIRES(committing_);
+  // Queues what follows the operations of a durable group; those have their callers wait for it.
+  void queue_what_follows(OperationGroup& group) TRAWL_REQUIRES(committing_);
   void finish(OperationGroup& group, const Result<void>& result, bool last)
       TRAWL_REQUIRES(committing_);
   Result<void> commit_unless_stopped(OperationGroup& group) TRAWL_REQUIRES(committing_);

@@ -92,8 +92,10 @@ struct Operation {
   std::vector<Fingerprint> seen_to_check;  // answered "seen": to be looked up in the ledger
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
-  bool promote = false;                               // queue the deferred URLs that are due
-  std::shared_ptr<Drop> drop;                         // delete a host's queue
+  bool promote = false;        // queue the deferred URLs that are due
+  std::shared_ptr<Drop> drop;  // delete a host's queue
+  // Queued when this operation is durable, and with it all that its answers relied on.
+  std::unique_ptr<Operation> then;
   std::uint64_t bytes = 0;                            // approximate memory
   std::optional<std::promise<Result<void>>> durable;  // set if a caller waits
   bool hurries = true;  // if a caller waits, wake the committer; false: the caller calls help()
@@ -104,7 +106,7 @@ struct Operation {
   bool changes_nothing() const noexcept {
     return admitted.empty() && seen_only.empty() && !ended && links_held.empty() &&
            restored.empty() && changed_hosts.empty() && lowered_depths.empty() &&
-           seen_to_check.empty() && !promote && !drop && !stop && !flush;
+           seen_to_check.empty() && !promote && !drop && !then && !stop && !flush;
   }
   // Approximate memory in bytes.
   std::uint64_t size() const noexcept {
@@ -115,6 +117,7 @@ struct Operation {
               ended->lease.parent.size() + ended->lease.note.size() + ended->outcome.error.size() +
               (ended->set_aside ? ended->set_aside->value.size() : 0);
     }
+    if (then) size += then->size();
     return size;
   }
 

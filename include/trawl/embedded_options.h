@@ -128,6 +128,9 @@ struct TestingOptions {
   // How long open() waits until the hosts of an existing frontier are known; after that it returns,
   // and they become known one after the other.
   std::chrono::milliseconds restore_patience{500};
+  // Commits the end of a page in a batch of its own, when its links are durable, as a frontier
+  // does whose store is on several machines.
+  bool ends_follow_links = false;
   // Called on the commit thread before each group of changes is written. An error stops the
   // frontier like a failed write.
   std::function<Result<void>()> before_commit = {};

@@ -120,6 +120,82 @@ TEST_F(CommitQueueTest, N4_NothingIsWrittenWhileAnOperationIsInsideTheGate) {
   a.join();
 }
 
+// Of all batches, in order: a for each host that URLs are added of, -a for each that they end of.
+std::vector<std::string> steps_of(const std::vector<Store::Batch>& batches) {
+  std::vector<std::string> steps;
+  for (const auto& batch : batches) {
+    std::string step;
+    for (const auto& host : hosts_in(batch))
+      step += host;
+    for (const auto& host : hosts_in(batch, true))
+      step += "-" + host;
+    if (!step.empty()) steps.push_back(step);
+  }
+  return steps;
+}
+
+void admit_then_end(Operation& operation, const std::string& link, const std::string& page) {
+  admit(operation, link);
+  operation.then = std::make_unique<Operation>();
+  end(*operation.then, page);
+}
+
+TEST_F(CommitQueueTest, N3_WhatFollowsAnOperationIsInALaterBatchThatACallerWaitsForToo) {
+  CommitQueue& queue = start();
+  ASSERT_TRUE(
+      queue.submit_and_wait([](Operation& operation) { admit_then_end(operation, "a", "p"); }));
+  EXPECT_EQ(steps_of(store_.batches()), (std::vector<std::string>{"a", "-p"}));
+  ASSERT_TRUE(queue.submit([](Operation& operation) { admit_then_end(operation, "b", "q"); }));
+  ASSERT_TRUE(queue.flush());
+  ASSERT_TRUE(queue.flush()) << "the first had it queued";
+  EXPECT_EQ(steps_of(store_.batches()), (std::vector<std::string>{"a", "-p", "b", "-q"}));
+}
+
+// It relied on what others did, and so does what follows.
+TEST_F(CommitQueueTest, N4_WhatFollowsAnOperationThatChangesNothingWaitsForWhatThatReliedOn) {
+  CommitQueue& queue = start();
+  ASSERT_TRUE(queue.submit([](Operation& operation) { admit(operation, "a"); }));
+  ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) {
+    operation.then = std::make_unique<Operation>();
+    end(*operation.then, "p");
+  }));
+  EXPECT_EQ(steps_of(store_.batches()), (std::vector<std::string>{"a", "-p"}));
+}
+
+TEST_F(CommitQueueTest, N3_NothingFollowsAnOperationThatFailed) {
+  CommitQueue& queue = start();
+  for (const std::string refused : {"a", "-p"}) {
+    SCOPED_TRACE(refused);
+    store_.on_write = [&](const Store::Batch& batch) -> Result<void> {
+      if (steps_of({batch}) != std::vector{refused}) return {};
+      return error(ErrorCode::kIo, "refused");
+    };
+    CommitQueue& fresh = refused == "a" ? queue : start();
+    const std::size_t before = store_.batches().size();
+    const auto done =
+        fresh.submit_and_wait([](Operation& operation) { admit_then_end(operation, "a", "p"); });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, "refused");
+    EXPECT_FALSE(fresh.close());
+    EXPECT_EQ(store_.batches().size() - before, refused == "a" ? 0u : 1u);
+  }
+}
+
+TEST_F(CommitQueueTest, ClosingCommitsWhatFollows) {
+  for (int i = 0; i < 50; ++i) {
+    CommitQueue& queue = start();
+    ASSERT_TRUE(queue.submit([](Operation& operation) {
+      admit_then_end(operation, "a", "p");
+      operation.then->then = std::make_unique<Operation>();
+      end(*operation.then->then, "q");
+    }));
+    ASSERT_TRUE(queue.close());
+    auto steps = steps_of(store_.batches());
+    steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(3 * i));
+    EXPECT_EQ(steps, (std::vector<std::string>{"a", "-p", "-q"}));
+  }
+}
+
 TEST_F(CommitQueueTest, WhatNobodyWaitsForIsCommittedAllTheSame) {
   CommitQueue& queue = start();
   for (const char* name : {"a", "b"}) {

@@ -1,6 +1,7 @@
 // Random sequences of every call of a frontier, held against the model. One that is durable is on a
 // disk that dies at any of its operations: before the crash every answer is the model's; after it,
-// all that was answered is there, and what was under way is there as a whole or not at all.
+// all that was answered is there, and what was under way is there as a whole or not at all; the
+// links of a page may be there without its end, where ends follow.
 //
 // TRAWL_MODEL_SEED runs one sequence alone.
 #include <cstdlib>

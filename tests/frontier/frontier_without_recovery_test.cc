@@ -11,7 +11,7 @@
 namespace trawl::test {
 namespace {
 
-class FrontierWithoutRecoveryTest : public ::testing::Test, protected FrontierCalls {
+class FrontierWithoutRecoveryTest : public ::testing::TestWithParam<bool>, protected FrontierCalls {
  protected:
   std::unique_ptr<Frontier> open() const {
     EmbeddedOptions options = options_for(path());
@@ -39,7 +39,8 @@ class FrontierWithoutRecoveryTest : public ::testing::Test, protected FrontierCa
                                                               .ledger = false,
                                                               .set_aside_keys_changed = false,
                                                               .resumed = counters.admitted > 0,
-                                                              .real_clock = true});
+                                                              .real_clock = true,
+                                                              .ends_follow_links = GetParam()});
     EXPECT_TRUE(frontier->restore());
     return frontier;
   }
@@ -48,7 +49,7 @@ class FrontierWithoutRecoveryTest : public ::testing::Test, protected FrontierCa
   TemporaryDirectory directory_;
 };
 
-TEST_F(FrontierWithoutRecoveryTest, N1_A2_WhatItsStoreHasIsThereAtTheNextOpening) {
+TEST_P(FrontierWithoutRecoveryTest, N1_A2_WhatItsStoreHasIsThereAtTheNextOpening) {
   {
     const auto frontier = open();
     offer(*frontier, {"http://a.test/", "http://b.test/"});
@@ -65,7 +66,7 @@ TEST_F(FrontierWithoutRecoveryTest, N1_A2_WhatItsStoreHasIsThereAtTheNextOpening
   EXPECT_EQ(lease_all(*frontier).size(), 2u);
 }
 
-TEST_F(FrontierWithoutRecoveryTest, ACheckpointIsThatEverythingIsInTheStore) {
+TEST_P(FrontierWithoutRecoveryTest, ACheckpointIsThatEverythingIsInTheStore) {
   const auto frontier = open();
   offer(*frontier, {"http://a.test/"});
   EXPECT_TRUE(frontier->checkpoint());
@@ -77,6 +78,8 @@ TEST_F(FrontierWithoutRecoveryTest, ACheckpointIsThatEverythingIsInTheStore) {
   EXPECT_EQ(frontier->request_checkpoint().error().code, ErrorCode::kClosed);
   EXPECT_TRUE(frontier->close());
 }
+
+INSTANTIATE_TEST_SUITE_P(EndsFollowLinks, FrontierWithoutRecoveryTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace trawl::test

@@ -17,6 +17,8 @@ struct Implementation {
   Result<std::unique_ptr<Frontier>> (*open)(const EmbeddedOptions& options, OpenReport* report);
   // It outlives its process: opened again it is as it was, but that no lease is open.
   bool is_durable;
+  // A crash may leave a page queued whose links are admitted already.
+  bool ends_follow_links = false;
 
   friend std::ostream& operator<<(std::ostream& out, const Implementation& implementation) {
     return out << implementation.name;

@@ -30,22 +30,22 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
       admitted_before_(parts.counters.admitted),
       recovery_(std::move(parts.recovery)),
       store_(std::move(parts.store)),
-      filter_(std::move(parts.filter)),
+      partition_(std::move(parts.filter), parts.counters, parts.keys),
       leases_(options.limits.max_open_leases),
       awaits_lease_(options.store.shards),
       wakes_(options.store.shards),
       domains_(options.politeness.domain_delay),
       addresses_(options.politeness.ip_delay),
       depths_(memory_.depths),
-      identity_(parts.hash, options.seen.profile),
-      admission_(filter_, *store_, depths_, identity_,
+      identity_(parts.hash, options.seen.profile, parts.buckets),
+      admission_(partition_, *store_, depths_, identity_,
                  {.limits = options.limits,
                   .exact = options.seen.mode == FilterMode::kExact,
                   .sample = ledger_,
                   .cache_bytes = memory_.ledger_cache,
                   .wall_clock = options.testing.wall_clock,
                   .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
-      writer_(*store_, parts.counters, writer_options(parts.set_aside_keys_changed)) {
+      writer_(*store_, partition_, writer_options(parts.set_aside_keys_changed)) {
   for (std::uint32_t i = 0; i < options_.store.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
     if (parts.resumed) shard.restarted = shard.clock();
@@ -56,7 +56,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
   }
   commits_.emplace(writer_, memory_.commits);
-  if (recovery_) recovery_->begin(filter_, *commits_, *store_);
+  if (recovery_) recovery_->begin(partition_.filter(), *commits_, *store_);
 }
 
 FrontierImpl::~FrontierImpl() {
@@ -116,7 +116,7 @@ Result<void> FrontierImpl::restore() {
                   : restorer_->start(options_.testing.restore_patience);
   if (!read) return read;
   if (read = writer_.read_first_deferred(); !read) return read;
-  read = read_waiting_depths(*store_, writer_.counters().deepest, identity_, depths_);
+  read = read_waiting_depths(*store_, partition_.counters().deepest, identity_, depths_);
   restored_ = read.has_value();
   return read;
 }
@@ -138,7 +138,7 @@ void FrontierImpl::count_queues(std::unique_ptr<Store::QueueView> view, std::vec
   queue_counter_.emplace(
       std::move(view), std::move(hosts),
       [this](HostId host, std::uint64_t urls) { shard_of(host).add_counted(host, urls); });
-  const bool few = writer_.counters().open() <= kCountedAtOnce;
+  const bool few = partition_.counters().open() <= kCountedAtOnce;
   few || options_.testing.deterministic_seed ? queue_counter_->run() : queue_counter_->start();
 }
 
@@ -202,7 +202,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
     if (told || touched[shard]) wakes_.announce(shard);
   }
-  if (recovery_) recovery_->admitted(writer_.counters().admitted);
+  if (recovery_) recovery_->admitted(partition_.counters().admitted);
 }
 
 // Twice, if ends follow: the first time they are queued.
@@ -232,7 +232,7 @@ Result<Progress> FrontierImpl::progress() const {
   progress.finished = commits_->counters().open() == 0;
   progress.exhausted = is_idle([](const Counters& counters) { return counters.deferred == 0; });
   progress.only_recrawls_wait =
-      writer_.next_deferred() > clock_.now() && is_idle([](const Counters& counters) {
+      partition_.next_deferred() > clock_.now() && is_idle([](const Counters& counters) {
         return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
       });
   return progress;
@@ -303,11 +303,11 @@ Result<FrontierStats> FrontierImpl::stats() const {
   const auto fresh =
       static_cast<double>(counters.admitted - admitted_before_) + (exact ? 0 : wrong);
   stats.measured_false_positive_rate = fresh > 0 ? wrong / fresh : 0;
-  stats.filter = filter_.stats();
+  stats.filter = partition_.filter().stats();
   stats.false_positive_rate = stats.filter.current_rate;
   // A3: available at any time.
   stats.expected_lost = exact ? 0 : stats.filter.expected_false_positives;
-  stats.filter_warning = filter_.growth_error();
+  stats.filter_warning = partition_.filter().growth_error();
   return stats;
 }
 

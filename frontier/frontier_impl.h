@@ -17,6 +17,7 @@
 #include "frontier/commit/admission_controller.h"
 #include "frontier/commit/commit_queue.h"
 #include "frontier/commit/group_writer.h"
+#include "frontier/commit/partition.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/common/frontier_clock.h"
 #include "frontier/common/wake_notifier.h"
@@ -43,6 +44,8 @@ struct FrontierParts {
   bool resumed;                 // the store held a frontier
   bool real_clock;              // TestingOptions::clock was not given
   bool ends_follow_links;       // see FrontierImpl::submit_end()
+  std::uint32_t buckets = 0;    // UrlIdentity
+  Partition::Keys keys = Partition::Keys::kWhole;
 };
 
 class FrontierImpl final : public Frontier {
@@ -252,7 +255,7 @@ class FrontierImpl final : public Frontier {
   mutable SharedMutex using_store_ TRAWL_ACQUIRED_AFTER(closing_);
   const std::unique_ptr<Recovery> recovery_;
   std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);  // empty once closed
-  GrowingBloomFilter filter_;
+  Partition partition_;
   Quota leases_;                                         // leases that may still be given
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
   mutable WakeNotifier wakes_;

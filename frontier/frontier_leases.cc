@@ -44,7 +44,7 @@ tl::unexpected<Error> undecodable() {
 
 // Has the committer queue the deferred URLs that are due.
 Result<void> FrontierImpl::promote_due() {
-  if (writer_.next_deferred() > clock_.now()) return {};
+  if (partition_.next_deferred() > clock_.now()) return {};
   // acquire, release: pairs with after_commit(), which resets it.
   if (promoting_.exchange(true, std::memory_order_acq_rel)) return {};
   return submit([](Operation& operation) { operation.promote = true; });
@@ -240,10 +240,10 @@ std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
 }
 
 std::optional<SteadyTime> FrontierImpl::deferred_due() const {
-  const std::int64_t deferred = writer_.next_deferred();
+  const std::int64_t deferred = partition_.next_deferred();
   // While due URLs are being queued their time does not count: an announcement follows when they
   // are queued.
-  if (deferred == GroupWriter::kNever || promoting_.load(std::memory_order_relaxed))
+  if (deferred == Partition::kNever || promoting_.load(std::memory_order_relaxed))
     return std::nullopt;
   const SteadyTime now = options_.testing.clock();
   const std::chrono::milliseconds wait(

@@ -45,7 +45,7 @@ Result<std::optional<UrlState>> FrontierImpl::find(Fingerprint fingerprint,
                     .redirects = url->redirects,
                     .note = std::move(url->note)};
   }
-  if (!filter_.contains(fingerprint)) return std::nullopt;
+  if (!partition_.contains(fingerprint)) return std::nullopt;
   auto waiting = find_waiting(fingerprint, host);
   if (waiting && !*waiting && host) waiting = find_waiting(fingerprint, std::nullopt);
   if (!waiting || *waiting) return waiting;

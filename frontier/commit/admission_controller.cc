@@ -48,10 +48,10 @@ PreparedUrls& PreparedUrls::of_this_thread() {
   return prepared;
 }
 
-AdmissionController::AdmissionController(GrowingBloomFilter& filter, const CommitReads& store,
+AdmissionController::AdmissionController(Partition& partition, const CommitReads& store,
                                          WaitingDepths& depths, const UrlIdentity& identity,
                                          AdmissionOptions options)
-    : filter_(filter),
+    : partition_(partition),
       store_(store),
       options_(std::move(options)),
       identity_(identity),
@@ -133,7 +133,7 @@ Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
 Result<void> AdmissionController::find_known(PreparedUrls& prepared) {
   prepared.known_.assign(prepared.n_, 0);
   const std::span<bool> maybe(prepared.flags_.get(), prepared.n_);
-  filter_.contains_batch(prepared.fingerprints_, maybe);
+  partition_.contains_batch(prepared.fingerprints_, maybe);
   std::vector<std::size_t> asked;
   std::vector<Fingerprint> keys;
   for (std::size_t i = 0; i < prepared.n_; ++i) {
@@ -182,7 +182,7 @@ Result<bool> AdmissionController::is_new_exactly(Fingerprint key, bool told_new)
 // In exact mode, false for a URL that is being admitted at the moment: GroupWriter::hold_links()
 // checks it again.
 Result<bool> AdmissionController::is_known(Fingerprint key) const {
-  if (!filter_.contains(key)) return false;
+  if (!partition_.contains(key)) return false;
   if (!options_.exact) return true;
   bool found = false;
   if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read)
@@ -214,7 +214,7 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     const std::uint32_t depth = requests[prepared.request_[i]].depth;
     if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
   }
-  filter_.insert_batch(prepared.fingerprints_, is_new);
+  partition_.insert_batch(prepared.fingerprints_, is_new);
   auto given = prepared.given_.begin();
   for (std::size_t i = 0; i < n; ++i) {
     const Fingerprint key = prepared.fingerprints_[i];

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "trawl/growing_bloom_filter.h"
 #include "trawl/lease.h"
 #include "trawl/url.h"
 
 #include "frontier/commit/exact_claims.h"
 #include "frontier/commit/ledger_cache.h"
 #include "frontier/commit/operation.h"
+#include "frontier/commit/partition.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
 #include "frontier/store/url_identity.h"
@@ -68,7 +68,7 @@ class PreparedUrls {
 // Thread-safe.
 class AdmissionController {
  public:
-  AdmissionController(GrowingBloomFilter& filter, const CommitReads& store, WaitingDepths& depths,
+  AdmissionController(Partition& partition, const CommitReads& store, WaitingDepths& depths,
                       const UrlIdentity& identity, AdmissionOptions options);
 
   // Parses and hashes the URLs; answers the requests that need no filter. In exact mode also looks
@@ -111,7 +111,7 @@ class AdmissionController {
   void note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                    Operation& operation);
 
-  GrowingBloomFilter& filter_;
+  Partition& partition_;
   const CommitReads& store_;
   const AdmissionOptions options_;
   const UrlIdentity& identity_;

@@ -13,7 +13,8 @@
 // itself changes, since the store does not show it yet.
 //
 // Dropping a host can delete millions of URLs. It goes part by part, with a batch after each group,
-// so that other operations do not wait long.
+// so that other operations do not wait long. It reads the host's queue for that, which nothing else
+// does here: see CommitReads.
 #include "frontier/commit/group_writer.h"
 
 #include <algorithm>
@@ -39,37 +40,29 @@ constexpr std::size_t kHeldLately = 1u << 14;
 
 }  // namespace
 
-GroupWriter::GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options)
-    : store_(store), options_(std::move(options)), held_lately_(kHeldLately), counters_(counters) {
+GroupWriter::GroupWriter(Store& store, Partition& partition, GroupWriterOptions options)
+    : store_(store),
+      partition_(partition),
+      options_(std::move(options)),
+      held_lately_(kHeldLately) {
   assert(options_.after_commit && options_.now);
   assert(options_.depths == nullptr || options_.identity != nullptr);
 }
 
-Counters GroupWriter::counters() const {
-  const MutexLock lock(mutex_);
-  return counters_;
-}
-
-void GroupWriter::count_offers(std::uint64_t seen, std::uint64_t invalid) {
-  const MutexLock lock(mutex_);
-  counters_.seen += seen;
-  counters_.invalid += invalid;
-}
-
 Result<void> GroupWriter::read_first_deferred() {
-  std::int64_t first = kNever;
+  std::int64_t first = Partition::kNever;
   auto read = store_.visit_deferred([&](const DeferredUrl& url) {
     first = url.not_before;
     return false;
   });
-  next_deferred_.store(first, std::memory_order_relaxed);
+  partition_.set_next_deferred(first);
   return read;
 }
 
 Result<void> GroupWriter::write(OperationGroup& group) {
   const OneAtATime::Use use(writing_);
   if (group.empty()) return {};
-  const Counters before = counters();
+  const Counters before = partition_.counters();
   Counters totals = before;
   const std::uint64_t first_admission = totals.admitted;
   batch_.clear();
@@ -109,7 +102,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
       group, [](const auto& operation) { return operation->flush || operation->stop; });
   if (batch_.empty() && !wanted && totals.differ_by_offers_alone(before)) {
     // Only counts of offers changed: they become durable with the next change.
-    take_totals(before, totals);
+    partition_.take_totals(before, totals);
   } else if (auto written = commit(batch_, before, totals); !written) {
     return written;
   }
@@ -364,8 +357,7 @@ void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId 
   totals.recrawls_deferred += is_recrawl_record(record) ? 1 : 0;
   // Set before the batch is durable: a thread that comes too early finds nothing due, and the time
   // is read again.
-  if (not_before < next_deferred_.load(std::memory_order_relaxed))
-    next_deferred_.store(not_before, std::memory_order_relaxed);
+  if (not_before < partition_.next_deferred()) partition_.set_next_deferred(not_before);
 }
 
 Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
@@ -405,19 +397,8 @@ Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& befo
   assert(&batch == &batch_);
   batch_.set_counters(totals);
   if (auto written = store_.write(batch); !written) return written;
-  take_totals(before, totals);
+  partition_.take_totals(before, totals);
   return {};
-}
-
-void GroupWriter::take_totals(const Counters& before, const Counters& totals) {
-  const MutexLock lock(mutex_);
-  assert(counters_.seen >= before.seen && counters_.invalid >= before.invalid);
-  // Offers counted since `before` stay for the next commit.
-  const std::uint64_t seen = counters_.seen - before.seen;
-  const std::uint64_t invalid = counters_.invalid - before.invalid;
-  counters_ = totals;
-  counters_.seen += seen;
-  counters_.invalid += invalid;
 }
 
 // The admissions that made the filter call a URL seen are in this group or an earlier one (N4), and
@@ -491,7 +472,7 @@ Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
 Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& dropped) {
   const std::size_t urls = dropped.queued + dropped.deferred;
   if (urls == 0) return {};
-  const Counters before = counters();
+  const Counters before = partition_.counters();
   Counters totals = before;
   totals.dropped += urls;
   totals.deferred -= dropped.deferred;

@@ -1,10 +1,9 @@
-// GroupWriter: turns a group of operations into one batch of the store.
+// GroupWriter: turns a group of operations on a partition into one batch of its store.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,9 +13,9 @@
 
 #include "trawl/lease.h"
 
-#include "base/mutex.h"
 #include "base/one_thread.h"
 #include "frontier/commit/operation.h"
+#include "frontier/commit/partition.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
 #include "frontier/store/url_identity.h"
@@ -53,9 +52,7 @@ struct SeenChecks {
 // One thread at a time calls write() (CommitQueue); the rest is thread-safe.
 class GroupWriter {
  public:
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
-  GroupWriter(Store& store, const Counters& counters, GroupWriterOptions options);
+  GroupWriter(Store& store, Partition& partition, GroupWriterOptions options);
   // Reads from the store when the first deferred URL is due.
   Result<void> read_first_deferred();
 
@@ -63,14 +60,9 @@ class GroupWriter {
   // with the operation until Drop::done.
   Result<void> write(OperationGroup& group);
 
-  // The durable totals; may include counts of offers that are not durable yet.
-  Counters counters() const;
-  // Counts the offers of an operation that changed nothing: durable with the next group.
-  void count_offers(std::uint64_t seen, std::uint64_t invalid);
-  // When the next deferred URL is due, in ms of FrontierClock; kNever: there is none.
-  std::int64_t next_deferred() const noexcept {
-    return next_deferred_.load(std::memory_order_relaxed);
-  }
+  // Whose hosts it writes.
+  Partition& partition() noexcept { return partition_; }
+  const Partition& partition() const noexcept { return partition_; }
   SeenChecks seen_checks() const noexcept {
     return {checked_.load(std::memory_order_relaxed), wrong_.load(std::memory_order_relaxed)};
   }
@@ -96,7 +88,6 @@ class GroupWriter {
   void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
   // `before`: the totals that `changed` was computed from.
   Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& changed);
-  void take_totals(const Counters& before, const Counters& totals);
   Result<void> check_seen(const OperationGroup& group);
   Result<void> drop_some(Operation::Drop& drop);
   Result<void> drop_some_queued(Operation::Drop& drop);
@@ -110,6 +101,7 @@ class GroupWriter {
   Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped);
 
   Store& store_;
+  Partition& partition_;
   const GroupWriterOptions options_;
   OneAtATime writing_;                     // the committer owns the members without atomic or mutex
   Store::Batch batch_;                     // reused for its memory
@@ -120,12 +112,9 @@ class GroupWriter {
   std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
   // A cache of recently held links, by hash: most links are on many pages.
   std::vector<Fingerprint> held_lately_;
-  std::atomic<std::int64_t> next_deferred_{kNever};
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::uint64_t> wrong_{0};
   std::set<Fingerprint> wrong_ones_;  // the first kWrongOnesKept, so that none counts twice
-  mutable Mutex mutex_;
-  Counters counters_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

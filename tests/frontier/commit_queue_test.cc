@@ -74,7 +74,9 @@ class CommitQueueTest : public ::testing::Test {
       for (const auto& operation : group)
         committed_ += operation->admitted.size();
     };
-    writer_.emplace(store_, Counters{}, std::move(options));
+    writer_.reset();
+    partition_.emplace(GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{});
+    writer_.emplace(store_, *partition_, std::move(options));
     return queue_.emplace(*writer_, kMaxBytes);
   }
   std::multiset<std::string> durable() const {
@@ -86,6 +88,7 @@ class CommitQueueTest : public ::testing::Test {
 
   test::FakeStore store_;
   std::size_t committed_ = 0;  // URLs passed to after_commit
+  std::optional<Partition> partition_;
   std::optional<GroupWriter> writer_;
   std::optional<CommitQueue> queue_;
 };
@@ -194,6 +197,29 @@ TEST_F(CommitQueueTest, ClosingCommitsWhatFollows) {
     steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(3 * i));
     EXPECT_EQ(steps, (std::vector<std::string>{"a", "-p", "-q"}));
   }
+}
+
+// Everything waits for the committer, and a store may be on another machine.
+TEST_F(CommitQueueTest, TheCommitterReadsNeitherQueuesNorHosts) {
+  store_.on_read = [](std::size_t) -> Result<void> {
+    ADD_FAILURE() << "a queue is read";
+    return {};
+  };
+  store_.on_host = [](HostId) -> Result<void> {
+    ADD_FAILURE() << "a host is read";
+    return {};
+  };
+  store_.deferred = {{.not_before = -1, .host = 3, .record = encode_record({.url = "http://d/"})}};
+  CommitQueue& queue = start();
+  ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) {
+    admit_then_end(operation, "a", "p");
+    operation.promote = true;
+    operation.changed_hosts.emplace_back(HostId{5});
+    operation.restored.push_back({.fingerprint = {.high = 9, .low = 9}, .host = 1, .record = {}});
+    operation.lowered_depths.emplace_back(Fingerprint{}, 3);
+    operation.hold({.fingerprint = {.high = 8, .low = 8}, .was_queued = false, .value = {}});
+  }));
+  EXPECT_GE(store_.batches().size(), 2u);
 }
 
 TEST_F(CommitQueueTest, WhatNobodyWaitsForIsCommittedAllTheSame) {

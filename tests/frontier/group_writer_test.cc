@@ -37,7 +37,9 @@ class GroupWriterTest : public ::testing::Test {
       for (const QueuedUrl& url : promoted)
         promoted_.push_back(url.order);
     };
-    writer_.emplace(*store_, Counters{}, std::move(options));
+    writer_.reset();
+    partition_.emplace(GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{});
+    writer_.emplace(*store_, *partition_, std::move(options));
   }
 
   Operation& next() { return *group_.emplace_back(std::make_unique<Operation>()); }
@@ -75,6 +77,7 @@ class GroupWriterTest : public ::testing::Test {
   std::vector<QueueOrder> promoted_;
   OperationGroup group_;
   std::unique_ptr<Store> store_;
+  std::optional<Partition> partition_;
   std::optional<GroupWriter> writer_;
 };
 
@@ -83,8 +86,8 @@ TEST_F(GroupWriterTest, DeferredUrlsAreQueuedWhenTheyAreDue) {
     next().add(url_of(1, time));
   write();
   EXPECT_EQ(pending(), 0u);
-  EXPECT_EQ(writer_->next_deferred(), 2000);
-  EXPECT_EQ(writer_->counters().deferred, 3u);
+  EXPECT_EQ(partition_->next_deferred(), 2000);
+  EXPECT_EQ(partition_->counters().deferred, 3u);
 
   next().promote = true;
   write();
@@ -96,9 +99,9 @@ TEST_F(GroupWriterTest, DeferredUrlsAreQueuedWhenTheyAreDue) {
   EXPECT_EQ(promoted_.size(), 2u);
   EXPECT_EQ(pending(), 2u);
   EXPECT_EQ(deferred(), (std::multiset<std::int64_t>{9000}));
-  EXPECT_EQ(writer_->next_deferred(), 9000);
-  EXPECT_EQ(writer_->counters().deferred, 1u);
-  EXPECT_EQ(writer_->counters().open(), 3u);
+  EXPECT_EQ(partition_->next_deferred(), 9000);
+  EXPECT_EQ(partition_->counters().deferred, 1u);
+  EXPECT_EQ(partition_->counters().open(), 3u);
 }
 
 TEST_F(GroupWriterTest, ARetryKeepsTheUrlOpenAndARecrawlOpensItAgain) {
@@ -115,7 +118,7 @@ TEST_F(GroupWriterTest, ARetryKeepsTheUrlOpenAndARecrawlOpensItAgain) {
     ended.record = encode_record({.url = "http://host.test/", .attempts = 1});
   }
   write();
-  const Counters counters = writer_->counters();
+  const Counters counters = partition_->counters();
   EXPECT_EQ(pending(), 0u);
   EXPECT_EQ(deferred().count(5000), 2u);
   EXPECT_EQ(counters.retried, 1u);
@@ -146,10 +149,10 @@ TEST_F(GroupWriterTest, DroppingAHostLeavesLeasedUrlsAndOtherHosts) {
   EXPECT_EQ(drop->dropped, kUrls - 2 + 1);
   EXPECT_EQ(pending(), 2u + 1u);
   EXPECT_EQ(deferred().size(), 1u);
-  EXPECT_EQ(writer_->counters().dropped, kUrls - 1);
-  EXPECT_EQ(writer_->counters().deferred, 1u);
-  EXPECT_EQ(writer_->counters().open(), 4u);
-  EXPECT_EQ(writer_->next_deferred(), 7000);
+  EXPECT_EQ(partition_->counters().dropped, kUrls - 1);
+  EXPECT_EQ(partition_->counters().deferred, 1u);
+  EXPECT_EQ(partition_->counters().open(), 4u);
+  EXPECT_EQ(partition_->next_deferred(), 7000);
 }
 
 // Whatever place in the queue a URL would take that falls due between any two parts.
@@ -177,8 +180,8 @@ TEST_F(GroupWriterTest, DroppingAHostDropsWhatFallsDueMeanwhile) {
       EXPECT_EQ(drop->dropped, urls + 3);
       EXPECT_EQ(pending(), 0u);
       EXPECT_TRUE(deferred().empty());
-      EXPECT_EQ(writer_->counters().deferred, 0u);
-      EXPECT_EQ(writer_->counters().open(), 0u);
+      EXPECT_EQ(partition_->counters().deferred, 0u);
+      EXPECT_EQ(partition_->counters().open(), 0u);
     }
   }
 }
@@ -214,17 +217,17 @@ TEST_F(GroupWriterTest, AUrlOfferedAgainIsInTheLedgerAndCountedOnce) {
   add(2, true);
   add(2, true);
   write();
-  EXPECT_EQ(writer_->counters().admitted, 4u);
-  EXPECT_EQ(writer_->counters().urls(), 2u);
+  EXPECT_EQ(partition_->counters().admitted, 4u);
+  EXPECT_EQ(partition_->counters().urls(), 2u);
   add(1, true);
   add(2, true);
   add(3, true);
   write();
-  EXPECT_EQ(writer_->counters().urls(), 3u);
+  EXPECT_EQ(partition_->counters().urls(), 3u);
   std::uint64_t records = 0;
   ASSERT_TRUE(store_->visit_ledger([&](Fingerprint, const LedgerRecord&) { ++records; }));
   EXPECT_EQ(records, 3u);
-  EXPECT_EQ(store_->counters().value(), writer_->counters());
+  EXPECT_EQ(store_->counters().value(), partition_->counters());
 }
 
 TEST_F(GroupWriterTest, SeenAnswersAreCheckedAgainstTheLedgerOncePerUrl) {
@@ -243,7 +246,7 @@ TEST_F(GroupWriterTest, DepthsAreLoweredAndForgotten) {
   next().lowered_depths = {{kKey, 4}};
   write();
   EXPECT_EQ(store_->depth(kKey).value(), 3u);
-  EXPECT_EQ(writer_->counters().lowered, 3u);
+  EXPECT_EQ(partition_->counters().lowered, 3u);
   auto& ended = next().ended.emplace();
   ended.fingerprint = kKey;
   ended.keeps_by_fingerprint = true;
@@ -251,7 +254,7 @@ TEST_F(GroupWriterTest, DepthsAreLoweredAndForgotten) {
   ended.depth_lowered = true;
   write();
   EXPECT_EQ(store_->depth(kKey).value(), std::nullopt);
-  EXPECT_EQ(writer_->counters().depth_repairs, 1u);
+  EXPECT_EQ(partition_->counters().depth_repairs, 1u);
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+// Makes the batches of a bucket from those that its writer fills.
+#pragma once
+
+#include <cstdint>
+
+#include "trawl/result.h"
+
+#include "frontier/shared/bucket_batch.h"
+#include "frontier/shared/bucket_hosts.h"
+#include "frontier/store/store_batch.h"
+
+namespace trawl {
+
+// Of a fingerprint a bucket stores the lower half: the upper one has the bucket. Ledger, depths and
+// rules are not stored. `hosts` is what it was after the last batch, and is changed. Errors:
+// kCorrupt.
+Result<BucketBatch> make_bucket_batch(const StoreBatch& batch, BucketHosts& hosts);
+
+}  // namespace trawl

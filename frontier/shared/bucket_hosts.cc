@@ -1,0 +1,111 @@
+#include "frontier/shared/bucket_hosts.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace trawl {
+
+namespace {
+
+// Where the queue of a priority is, or belongs: higher ones first.
+auto place_of(auto& queues, std::int32_t priority) {
+  return std::ranges::find_if(queues, [&](const auto& q) { return q.first <= priority; });
+}
+
+}  // namespace
+
+void BucketHosts::load(HostId id, const BucketHost& value, const std::vector<std::uint64_t>& urls) {
+  assert(urls.size() == value.priorities.size());
+  const MutexLock lock(mutex_);
+  Host& host = hosts_[id];
+  host = {};
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    if (urls[i] > 0)
+      host.queues.insert(place_of(host.queues, value.priorities[i]),
+                         {value.priorities[i], urls[i]});
+  }
+  if (!value.record.is_default() || value.record.answered) host.record = value.record;
+}
+
+bool BucketHosts::add_url(HostId id, std::int32_t priority) {
+  const MutexLock lock(mutex_);
+  auto& queues = hosts_[id].queues;
+  const auto queue = place_of(queues, priority);
+  const bool known = queue != queues.end() && queue->first == priority;
+  if (known) {
+    ++queue->second;
+  } else {
+    queues.insert(queue, {priority, 1});
+  }
+  return !known;
+}
+
+bool BucketHosts::remove_url(HostId id, std::int32_t priority) {
+  const MutexLock lock(mutex_);
+  const auto host = hosts_.find(id);
+  if (host == hosts_.end()) return false;
+  auto& queues = host->second.queues;
+  const auto queue = place_of(queues, priority);
+  if (queue == queues.end() || queue->first != priority || --queue->second > 0) return false;
+  queues.erase(queue);
+  return true;
+}
+
+bool BucketHosts::set_record(HostId id, const HostRecord& record) {
+  const MutexLock lock(mutex_);
+  hosts_[id].record = record;
+  return true;
+}
+
+bool BucketHosts::remove_record(HostId id) {
+  const MutexLock lock(mutex_);
+  const auto host = hosts_.find(id);
+  if (host == hosts_.end()) return false;
+  host->second.record.reset();
+  return true;
+}
+
+std::optional<BucketHost> BucketHosts::take_value(HostId id) {
+  const MutexLock lock(mutex_);
+  const auto host = hosts_.find(id);
+  if (host == hosts_.end()) return std::nullopt;
+  const auto& [record, queues] = host->second;
+  if (!record && queues.empty()) {
+    hosts_.erase(host);
+    return std::nullopt;
+  }
+  BucketHost value{.record = record.value_or(HostRecord{}), .priorities = {}};
+  for (const auto& [priority, urls] : queues)
+    value.priorities.push_back(priority);
+  return value;
+}
+
+std::optional<HostRecord> BucketHosts::record(HostId id) const {
+  const MutexLock lock(mutex_);
+  const auto host = hosts_.find(id);
+  return host == hosts_.end() ? std::nullopt : host->second.record;
+}
+
+BucketHosts::Queues BucketHosts::queues(HostId id) const {
+  const MutexLock lock(mutex_);
+  const auto host = hosts_.find(id);
+  return host == hosts_.end() ? Queues() : host->second.queues;
+}
+
+template <class Wanted>
+std::optional<HostId> BucketHosts::next(HostId from, Wanted wanted) const {
+  const MutexLock lock(mutex_);
+  for (auto host = hosts_.lower_bound(from); host != hosts_.end(); ++host)
+    if (wanted(host->second)) return host->first;
+  return std::nullopt;
+}
+
+std::optional<HostId> BucketHosts::next_with_record(HostId from) const {
+  return next(from, [](const Host& host) { return host.record.has_value(); });
+}
+
+std::optional<HostId> BucketHosts::next_with_urls(HostId from) const {
+  return next(from, [](const Host& host) { return !host.queues.empty(); });
+}
+
+}  // namespace trawl

@@ -1,0 +1,53 @@
+// BucketHosts: what the owner of a bucket knows of its hosts' values in Redis.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "frontier/shared/bucket_batch.h"
+#include "frontier/store/queued_url.h"
+
+namespace trawl {
+
+// A host's value has its record and the priorities for which it has queues, so that a batch that
+// adds the first URL of a queue, or removes the last, changes it. Thread-safe.
+class BucketHosts {
+ public:
+  // The queues of a host by priority, as they are leased, and the number of URLs in each.
+  using Queues = std::vector<std::pair<std::int32_t, std::uint64_t>>;
+
+  // As a new owner reads it; `urls` of each queue, in the order of `value.priorities`.
+  void load(HostId id, const BucketHost& value, const std::vector<std::uint64_t>& urls);
+
+  // Each returns whether the host's value changes.
+  bool add_url(HostId id, std::int32_t priority);
+  bool remove_url(HostId id, std::int32_t priority);
+  bool set_record(HostId id, const HostRecord& record);
+  bool remove_record(HostId id);
+  // Nothing for a host that has neither a record nor URLs: it is forgotten.
+  std::optional<BucketHost> take_value(HostId id);
+
+  std::optional<HostRecord> record(HostId id) const;
+  Queues queues(HostId id) const;
+  // The next host from `from` on that has a record, or one that has URLs.
+  std::optional<HostId> next_with_record(HostId from) const;
+  std::optional<HostId> next_with_urls(HostId from) const;
+
+ private:
+  struct Host {
+    std::optional<HostRecord> record;
+    Queues queues;
+  };
+  template <class Wanted>
+  std::optional<HostId> next(HostId from, Wanted wanted) const;
+
+  mutable Mutex mutex_;
+  std::map<HostId, Host> hosts_ TRAWL_GUARDED_BY(mutex_);
+};
+
+}  // namespace trawl

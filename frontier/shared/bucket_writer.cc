@@ -1,0 +1,178 @@
+// A pipeline has the batches of each bucket in order, from the first that is not acknowledged. A
+// batch that was not executed, for whatever reason, makes those after it answer that it is missing;
+// the next pipeline begins with it. So all ways of losing a batch end in one: sending again from
+// the number that Redis has.
+#include "frontier/shared/bucket_writer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontier/shared/bucket_batch_maker.h"
+
+namespace trawl {
+
+namespace {
+
+using Code = BucketStore::Written::Code;
+
+// A key of fingerprints is not appended to once it has this size.
+constexpr std::uint64_t kSegmentBytes = 1u << 20;
+// Batches in one pipeline, when many are sent again.
+constexpr std::size_t kSentAtOnce = 64;
+
+}  // namespace
+
+void BucketWriter::begin(BucketId id, std::string token, const BucketMeta& meta,
+                         std::shared_ptr<BucketHosts> hosts) {
+  end(id);
+  Bucket& bucket = buckets_[id];
+  bucket.token = std::move(token);
+  bucket.last = bucket.done = meta.version;
+  bucket.segment = meta.segment;
+  bucket.hosts = std::move(hosts);
+}
+
+void BucketWriter::end(BucketId id) {
+  const auto bucket = buckets_.find(id);
+  if (bucket == buckets_.end()) return;
+  while (!bucket->second.kept.empty())
+    forget_first(bucket->second);
+  buckets_.erase(bucket);
+}
+
+Result<void> BucketWriter::add(BucketId id, Bucket& bucket, const StoreBatch& changes) {
+  auto batch = make_bucket_batch(changes, *bucket.hosts);
+  if (!batch) return tl::unexpected(batch.error());
+  const std::uint64_t bytes = batch->admitted.size() * sizeof(std::uint64_t);
+  if (bucket.segment_bytes > 0 && bucket.segment_bytes + bytes > kSegmentBytes) {
+    ++bucket.segment;
+    bucket.segment_bytes = 0;
+  }
+  bucket.segment_bytes += bytes;
+  batch->meta.segment = bucket.segment;
+  const std::uint64_t number = ++bucket.last;
+  bucket.kept.push_back({.number = number,
+                         .command = store_.encode(id, bucket.token, number, *batch),
+                         .at = options_.clock()});
+  bytes_ += bucket.kept.back().command.bytes();
+  return {};
+}
+
+void BucketWriter::write(std::span<Part> parts) {
+  std::vector<Bucket*> buckets;
+  for (Part& part : parts) {
+    const auto found = buckets_.find(part.bucket);
+    assert(found != buckets_.end());
+    Bucket& bucket = found->second;
+    if (!bucket.lost) {
+      if (auto added = add(part.bucket, bucket, *part.batch); !added) bucket.lost = added.error();
+    }
+    buckets.push_back(&bucket);
+  }
+  send(buckets);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (buckets[i]->lost) {
+      parts[i].result = tl::unexpected(*buckets[i]->lost);
+    } else {
+      parts[i].result = {};
+      ++counts_.batches;
+    }
+    forget_old(*buckets[i]);
+  }
+}
+
+Result<void> BucketWriter::check(BucketId id, std::uint64_t version) {
+  const auto found = buckets_.find(id);
+  assert(found != buckets_.end());
+  Bucket* bucket = &found->second;
+  if (version < bucket->done)
+    settle(*bucket, bucket->last, {.code = Code::kBehind, .version = version});
+  send(std::span(&bucket, 1));
+  return bucket->lost ? Result<void>(tl::unexpected(*bucket->lost)) : Result<void>{};
+}
+
+void BucketWriter::send(std::span<Bucket*> buckets) {
+  for (bool waits = false;;) {
+    if (waits) {
+      if (options_.gives_up && options_.gives_up()) {
+        for (Bucket* bucket : buckets) {
+          if (!bucket->lost && bucket->done < bucket->last)
+            bucket->lost = Error{ErrorCode::kUnavailable, "Redis cannot be reached"};
+        }
+        return;
+      }
+      std::this_thread::sleep_for(options_.pause);
+    }
+    std::vector<RedisCommand> commands;
+    std::vector<std::pair<Bucket*, std::uint64_t>> sent;
+    for (Bucket* bucket : buckets) {
+      if (bucket->lost) continue;
+      std::size_t n = 0;
+      for (const Sent& batch : bucket->kept) {
+        if (batch.number <= bucket->done) continue;
+        if (n++ == kSentAtOnce) break;
+        commands.push_back(batch.command);
+        sent.emplace_back(bucket, batch.number);
+      }
+    }
+    if (commands.empty()) return;
+    const auto written = store_.apply(commands);
+    waits = false;
+    for (std::size_t i = 0; i < sent.size(); ++i)
+      waits |= settle(*sent[i].first, sent[i].second, written[i]);
+  }
+}
+
+bool BucketWriter::settle(Bucket& bucket, std::uint64_t number,
+                          const BucketStore::Written& written) {
+  if (bucket.lost) return false;
+  switch (written.code) {
+    case Code::kDone:
+      // Only if it follows: an answer to a batch before it may still say that more is missing.
+      if (number == bucket.done + 1) bucket.done = number;
+      counts_.missing += written.missing;
+      return false;
+    case Code::kBehind: {
+      const bool taken_back = written.version < bucket.done;
+      if (!taken_back) return false;
+      if (bucket.kept.empty() || bucket.kept.front().number > written.version + 1) {
+        bucket.lost = Error{ErrorCode::kCorrupt,
+                            fmt::format("a failover of Redis took back more than is kept: batches "
+                                        "from {} to {}",
+                                        written.version + 1, bucket.done)};
+        return false;
+      }
+      counts_.replayed += bucket.done - written.version;
+      bucket.done = written.version;
+      return false;
+    }
+    case Code::kFenced:
+      bucket.lost = Error{ErrorCode::kInUse, "another crawler owns the bucket now"};
+      return false;
+    case Code::kFull:
+    case Code::kUnknown:
+      return true;
+    case Code::kFailed:
+      bucket.lost = written.error.value_or(Error{ErrorCode::kIo, "Redis refuses a batch"});
+      return false;
+  }
+  return false;
+}
+
+void BucketWriter::forget_first(Bucket& bucket) {
+  bytes_ -= bucket.kept.front().command.bytes();
+  bucket.kept.pop_front();
+}
+
+void BucketWriter::forget_old(Bucket& bucket) {
+  const SteadyTime old = options_.clock() - options_.kept;
+  while (!bucket.kept.empty() && bucket.kept.front().number <= bucket.done &&
+         (options_.replicated || bucket.kept.front().at <= old || bytes_ > options_.max_bytes))
+    forget_first(bucket);
+}
+
+}  // namespace trawl

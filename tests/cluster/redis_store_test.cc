@@ -1,0 +1,157 @@
+// A whole frontier whose store is a bucket in Redis: the model of the embedded one is that of this
+// one too.
+#include "frontier/shared/redis_store.h"
+
+#include <cstdlib>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "frontier/frontier_impl.h"
+#include "tests/cluster/redis_fixture.h"
+#include "tests/frontier/frontier_calls.h"
+#include "tests/frontier/frontier_model_run.h"
+
+namespace trawl::test {
+namespace {
+
+constexpr BucketId kOnly = 0;  // of one bucket
+constexpr std::uint64_t kSequences = 40;
+
+// A crawler that owns the bucket. The connections must outlive the frontier.
+class Crawler {
+ public:
+  explicit Crawler(const RedisServer& server)
+      : writes_to_(RedisClient::connect({.addresses = {server.address()}}).value()),
+        reads_from_(RedisClient::connect({.addresses = {server.address()}}).value()),
+        written_(*writes_to_, BucketKeys("crawl"), true),
+        read_(*reads_from_, BucketKeys("crawl"), true),
+        reader_(read_),
+        writer_(written_, {.clock = [] { return std::chrono::steady_clock::now(); }}) {}
+
+  Result<std::unique_ptr<Frontier>> open(EmbeddedOptions options, const std::string& token) {
+    const KeyedHash hash = *options.testing.hash;
+    identity_.emplace(hash, options.seen.profile, 1);
+    options.seen.mode = FilterMode::kBloom;
+    const auto owner = written_.owners(std::span(&kOnly, 1))[0].value();
+    const BucketStore::Claim claim{.bucket = kOnly, .seen = owner, .token = token};
+    const auto claimed = written_.claim(std::span(&claim, 1))[0];
+    if (claimed.result.code != BucketStore::Written::Code::kDone)
+      return error(ErrorCode::kInUse, "the bucket cannot be claimed");
+    auto store = RedisStore::load(writer_, reader_, *identity_, kOnly, token, claimed.meta);
+    if (!store) return tl::unexpected(store.error());
+    const Counters counters = (*store)->counters().value();
+    auto filter = GrowingBloomFilter::create({.capacity = 1000, .false_positive_rate = 1e-12});
+    const auto read =
+        (*store)->replay_admissions(0, [&](std::uint64_t, std::span<const Fingerprint> urls) {
+          for (const Fingerprint url : urls)
+            filter->insert(Partition::key_of(url, Partition::Keys::kLower));
+        });
+    if (!read) return tl::unexpected(read.error());
+    auto frontier =
+        std::make_unique<FrontierImpl>(options, FrontierParts{.recovery = nullptr,
+                                                              .store = std::move(*store),
+                                                              .filter = std::move(*filter),
+                                                              .counters = counters,
+                                                              .hash = hash,
+                                                              .ledger = false,
+                                                              .set_aside_keys_changed = false,
+                                                              .resumed = counters.admitted > 0,
+                                                              .real_clock = false,
+                                                              .ends_follow_links = true,
+                                                              .buckets = 1,
+                                                              .keys = Partition::Keys::kLower});
+    if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());
+    return frontier;
+  }
+  BucketWriter& writer() { return writer_; }
+
+ private:
+  std::unique_ptr<RedisClient> writes_to_, reads_from_;
+  BucketStore written_, read_;
+  RedisStore::Reader reader_;
+  BucketWriter writer_;
+  std::optional<UrlIdentity> identity_;
+};
+
+RedisServer* model_server = nullptr;
+std::unique_ptr<Crawler> model_crawler;
+
+Result<std::unique_ptr<Frontier>> open_in_redis(const EmbeddedOptions& options, OpenReport*) {
+  model_server->cli({"flushall"});
+  model_crawler = std::make_unique<Crawler>(*model_server);
+  return model_crawler->open(options, "a");
+}
+
+class RedisStoreTest : public RedisFixture, protected FrontierCalls {
+ protected:
+  static EmbeddedOptions options() {
+    EmbeddedOptions options = options_for("none");
+    options.testing.clock = [] { return std::chrono::steady_clock::now(); };
+    options.testing.wall_clock = [] { return std::chrono::system_clock::now(); };
+    return options;
+  }
+};
+
+TEST_F(RedisStoreTest, N1_N3_A1_A2_P1_RandomCallsFollowTheModelOfTheEmbeddedFrontier) {
+  model_server = server_.get();
+  const Implementation in_redis{.name = "Redis", .open = open_in_redis, .is_durable = false};
+  const char* given = std::getenv("TRAWL_MODEL_SEED");
+  const std::uint64_t first = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  for (std::uint64_t i = 0; i < (given ? 1 : kSequences) && !HasFailure(); ++i) {
+    SCOPED_TRACE("TRAWL_MODEL_SEED=" + std::to_string(first + i));
+    FrontierModelRun(first + i, in_redis).run();
+    EXPECT_EQ(model_crawler->writer().counts().missing, 0u) << "ends of what is not there";
+  }
+  model_crawler.reset();
+}
+
+// Of a crawler that is killed; and its last writes are refused.
+TEST_F(RedisStoreTest, N1_A2_TheNextOwnerHasWhatWasDurable) {
+  Crawler dead(*server_);
+  auto first = dead.open(options(), "a");
+  ASSERT_TRUE(first) << first.error().message;
+  std::vector<std::string> urls;
+  for (int i = 0; i < 300; ++i)
+    urls.push_back("http://h" + std::to_string(i % 7) + ".test/" + std::to_string(i));
+  offer(**first, urls);
+  const auto leases = lease(**first, 50);
+  ASSERT_EQ(leases.size(), 50u);
+  for (std::size_t i = 0; i < 30; ++i)
+    complete(**first, leases[i], {"http://link.test/" + std::to_string(i)});
+  ASSERT_TRUE((*first)->hold(leases[30].id, {.reason = "robots"}));
+  ASSERT_TRUE((*first)->set_host("h1.test", {.leases = 5}));
+  const UrlRequest later{.url = "http://later.test/",
+                         .not_before = std::chrono::system_clock::now() + std::chrono::hours(1)};
+  ASSERT_TRUE((*first)->offer(std::span(&later, 1)));
+  ASSERT_TRUE((*first)->flush());
+  const FrontierStats before = stats(**first);
+
+  Crawler next(*server_);
+  auto second = next.open(options(), "b");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE((*first)->offer(std::span(&later, 1), OfferWait::kDurable) && (*first)->flush())
+      << "another owns it";
+  const FrontierStats after = stats(**second);
+  EXPECT_EQ(after.admitted, before.admitted);
+  EXPECT_EQ(after.completed, before.completed);
+  EXPECT_EQ(after.deferred, 1u);
+  EXPECT_EQ(after.held, 1u);
+  EXPECT_EQ(after.queued, 300u + 30u - 31u);
+  EXPECT_EQ((*second)->host("h1.test")->settings.leases, 5u);
+  for (const std::string& url : urls)
+    EXPECT_EQ(offer_one(**second, url), Admission::kSeen) << url;
+  EXPECT_EQ((*second)->retry({}).value(), 1u);
+  std::size_t done = 0;
+  for (auto some = lease(**second, 100); !some.empty(); some = lease(**second, 100)) {
+    for (const Lease& lease : some)
+      complete(**second, lease);
+    done += some.size();
+  }
+  EXPECT_EQ(done, 300u + 30u - 30u);
+  EXPECT_TRUE((*second)->close());
+  EXPECT_EQ(next.writer().counts().missing, 0u);
+}
+
+}  // namespace
+}  // namespace trawl::test

@@ -11,7 +11,7 @@ namespace trawl {
 using Code = BucketStore::Written::Code;
 
 BucketOwnership::BucketOwnership(BucketStore& store, Options options,
-                                 std::function<SteadyTime()> clock)
+                                 std::function<BootTime()> clock)
     : store_(store),
       options_(std::move(options)),
       clock_(std::move(clock)),
@@ -39,8 +39,8 @@ std::size_t BucketOwnership::owned() const {
   return count;
 }
 
-void BucketOwnership::allow_starts(Bucket& bucket, SteadyTime sent) {
-  const SteadyTime until = sent + options_.lease * 8 / 10;
+void BucketOwnership::allow_starts(Bucket& bucket, BootTime sent) {
+  const BootTime until = sent + options_.lease * 8 / 10;
   bucket.deadline.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
@@ -59,7 +59,7 @@ void BucketOwnership::renew(Events& events) {
     if (!buckets_[b].token.empty())
       renewals.push_back({.bucket = b, .token = buckets_[b].token, .name = fresh_name()});
   if (renewals.empty()) return;
-  const SteadyTime sent = clock_();
+  const BootTime sent = clock_();
   const auto results = store_.renew(renewals);
   std::vector<BucketId> lost;
   for (std::size_t i = 0; i < renewals.size(); ++i) {
@@ -118,7 +118,7 @@ void BucketOwnership::look(Events& events) {
   }
   // A crawler that was just started waits for the first look at the members.
   const auto owners = store_.owners(others);
-  const SteadyTime now = clock_();
+  const BootTime now = clock_();
   std::vector<BucketStore::Claim> claims;
   for (std::size_t i = 0; i < others.size(); ++i) {
     Bucket& bucket = buckets_[others[i]];
@@ -140,7 +140,7 @@ void BucketOwnership::look(Events& events) {
 }
 
 void BucketOwnership::claim(std::vector<BucketStore::Claim> claims, Events& events) {
-  const SteadyTime sent = clock_();
+  const BootTime sent = clock_();
   const auto claimed = store_.claim(claims);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     Bucket& bucket = buckets_[claims[i].bucket];

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "trawl/clocks.h"
 #include "trawl/result.h"
 
+#include "frontier/shared/boot_clock.h"
 #include "frontier/shared/bucket_batch.h"
 #include "frontier/shared/bucket_store.h"
 #include "frontier/shared/member_table.h"
@@ -27,8 +27,6 @@ namespace trawl {
 // - A claim or renewal that is replicated allows starts until 0.8 of the lease time after it was
 //   sent.
 // - Each claim and each renewal has a name that is never used again.
-// The clock must go on while the machine sleeps, as CLOCK_BOOTTIME does: an owner that wakes up has
-// to know that its time is over.
 // Not thread-safe, except may_start().
 class BucketOwnership {
  public:
@@ -55,7 +53,10 @@ class BucketOwnership {
     std::vector<Error> troubles;
   };
 
-  BucketOwnership(BucketStore& store, Options options, std::function<SteadyTime()> clock);
+  // The client of `store` must be one of its own: behind a pipeline full of batches, or behind the
+  // WAIT that ends it, renewals would come too late. Tests give clocks of their own.
+  BucketOwnership(BucketStore& store, Options options,
+                  std::function<BootTime()> clock = BootClock::now);
 
   // Renews, looks at the others, and claims, as far as each is due. Call it at least every tenth of
   // the lease time. Errors: kInUse if another crawler has this member's name: stop.
@@ -68,7 +69,7 @@ class BucketOwnership {
   void drop(BucketId bucket);
 
   // Whether a request to a host of the bucket may start. Thread-safe.
-  bool may_start(BucketId bucket, SteadyTime now) const {
+  bool may_start(BucketId bucket, BootTime now) const {
     return now.time_since_epoch().count() <
            buckets_[bucket].deadline.load(std::memory_order_relaxed);
   }
@@ -83,10 +84,10 @@ class BucketOwnership {
     std::uint64_t version = 0;
     bool to_release = false;
     bool emptied = false;
-    std::atomic<SteadyTime::rep> deadline{0};
+    std::atomic<BootClock::rep> deadline{0};
     // Of other owners.
     BucketStore::Owner seen;
-    std::optional<SteadyTime> seen_since;
+    std::optional<BootTime> seen_since;
   };
 
   std::string fresh_name() { return options_.session + "." + std::to_string(++names_); }
@@ -95,16 +96,16 @@ class BucketOwnership {
   void look(Events& events);
   void claim(std::vector<BucketStore::Claim> claims, Events& events);
   void check_whether_emptied(const std::vector<BucketId>& lost, Events& events);
-  void allow_starts(Bucket& bucket, SteadyTime sent);
+  void allow_starts(Bucket& bucket, BootTime sent);
 
   BucketStore& store_;
   Options options_;
-  std::function<SteadyTime()> clock_;
+  std::function<BootTime()> clock_;
   MemberTable members_;
   std::unique_ptr<Bucket[]> buckets_;
   std::uint64_t names_ = 0;
   bool claims_ = true;
-  std::optional<SteadyTime> renewed_, looked_;
+  std::optional<BootTime> renewed_, looked_;
 };
 
 }  // namespace trawl

@@ -28,7 +28,7 @@ std::optional<MemberRecord> decode_member(std::string_view value) {
   return record;
 }
 
-Result<void> MemberTable::see(const std::vector<Seen>& members, SteadyTime now) {
+Result<void> MemberTable::see(const std::vector<Seen>& members, BootTime now) {
   for (const Seen& seen : members) {
     if (seen.name == self_ && seen.record.session == session_) continue;
     const auto [at, added] = known_.try_emplace(seen.name, Known{seen.record, now});
@@ -49,7 +49,7 @@ Result<void> MemberTable::see(const std::vector<Seen>& members, SteadyTime now) 
   return {};
 }
 
-std::vector<std::string> MemberTable::living(SteadyTime now) const {
+std::vector<std::string> MemberTable::living(BootTime now) const {
   std::vector<std::string> names = {self_};
   for (const auto& [name, known] : known_)
     if (name != self_ && is_fresh(known, now)) names.push_back(name);
@@ -57,7 +57,7 @@ std::vector<std::string> MemberTable::living(SteadyTime now) const {
   return names;
 }
 
-bool MemberTable::has_moved(std::string_view name, SteadyTime now) const {
+bool MemberTable::has_moved(std::string_view name, BootTime now) const {
   const auto found = known_.find(name);
   return found != known_.end() && found->second.moved && is_fresh(found->second, now);
 }

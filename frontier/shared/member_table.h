@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "trawl/clocks.h"
 #include "trawl/result.h"
+
+#include "frontier/shared/boot_clock.h"
 
 namespace trawl {
 
@@ -36,23 +37,23 @@ class MemberTable {
   };
   // What was read of all members at `now`. Errors: kInUse if another living process has the name of
   // this member and more heartbeats.
-  Result<void> see(const std::vector<Seen>& members, SteadyTime now);
+  Result<void> see(const std::vector<Seen>& members, BootTime now);
   // The next heartbeat of this member.
   MemberRecord beat(std::uint64_t buckets) { return {session_, ++beats_, buckets}; }
 
   // The names of the living members, this one among them, sorted. One whose record was found, and
   // has not moved yet, counts for its lifetime: so buckets are not claimed too many at once.
-  std::vector<std::string> living(SteadyTime now) const;
+  std::vector<std::string> living(BootTime now) const;
   // Whether a member was seen alive: its heartbeat moved, not long ago.
-  bool has_moved(std::string_view name, SteadyTime now) const;
+  bool has_moved(std::string_view name, BootTime now) const;
 
  private:
   struct Known {
     MemberRecord record;
-    SteadyTime since;  // when it was first seen so
+    BootTime since;  // when it was first seen so
     bool moved = false;
   };
-  bool is_fresh(const Known& known, SteadyTime now) const { return now - known.since < lifetime_; }
+  bool is_fresh(const Known& known, BootTime now) const { return now - known.since < lifetime_; }
 
   std::string self_;
   std::string session_;

@@ -26,7 +26,7 @@ constexpr milliseconds kLease{10'000};
 class Crawler {
  public:
   Crawler(RedisClient& client, const std::string& member, const std::string& session,
-          const SteadyTime& world, std::int64_t offset_hours = 0, double rate = 1)
+          const BootTime& world, std::int64_t offset_hours = 0, double rate = 1)
       : store_(client, BucketKeys("crawl"), true),
         world_(world),
         offset_(std::chrono::hours(offset_hours)),
@@ -35,10 +35,10 @@ class Crawler {
                    {.member = member, .session = session, .buckets = kBuckets, .lease = kLease},
                    [this] { return now(); }) {}
 
-  SteadyTime now() const {
+  BootTime now() const {
     const auto passed =
         std::chrono::duration_cast<std::chrono::nanoseconds>(world_.time_since_epoch() * rate_);
-    return SteadyTime(passed + offset_);
+    return BootTime(passed + offset_);
   }
   BucketOwnership::Events step() {
     auto events = ownership_.step();
@@ -66,7 +66,7 @@ class Crawler {
 
  private:
   BucketStore store_;
-  const SteadyTime& world_;
+  const BootTime& world_;
   std::chrono::nanoseconds offset_;
   double rate_;
   BucketOwnership ownership_;
@@ -79,7 +79,7 @@ class BucketOwnershipTest : public test::RedisFixture {
   }
   void pass(milliseconds time) { world_ += time; }
 
-  SteadyTime world_{std::chrono::hours(1000)};
+  BootTime world_{std::chrono::hours(1000)};
 };
 
 TEST(BucketShares, EachMemberHasItsShareAndOthersKeepTheirs) {

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <poll.h>
 
 namespace trawl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kPause{20};      // between attempts
-constexpr std::chrono::milliseconds kWaitFor{1000};  // of one WAIT
+constexpr std::chrono::milliseconds kPause{20};   // between attempts
+constexpr std::chrono::milliseconds kHedge{50};   // after which another node is asked for the map
+constexpr std::chrono::milliseconds kGrace{250};  // for replies that are on their way
 
 // The node did not execute the command, and it, or another one, will.
 bool is_not_ready(const RedisReply& reply) {
@@ -35,75 +35,12 @@ struct RedisClient::Waiting {
   bool pauses = false;              // before the next attempt
 };
 
-// The pipeline of one node.
-class RedisClient::Exchange {
- public:
-  Exchange(RedisConnection& connection, const RedisAddress& node)
-      : connection_(connection), node_(node) {}
-
-  void add(const RedisCommand& command, const Waiting& waiting, std::size_t at) {
-    std::string bytes;
-    if (waiting.ask) {
-      connection_.queue(encode_command({"ASKING"}));
-      expected_.push_back(kNone);
-    }
-    command.encode(bytes, waiting.with_text);
-    connection_.queue(bytes);
-    expected_.push_back(at);
-  }
-  void end_with_wait(Clock::time_point until) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    const auto most = std::clamp(left, std::chrono::milliseconds(10), kWaitFor);
-    connection_.queue(encode_command({"WAIT", "1", std::to_string(most.count())}));
-    expected_.push_back(kNone);
-    waits_ = true;
-  }
-
-  int descriptor() const { return connection_.descriptor(); }
-  short events() const { return connection_.events(); }
-  bool is_done() const { return broken_ || replies_.size() == expected_.size(); }
-  // Whether something came or went.
-  void advance(Clock::time_point until) {
-    if (auto advanced = connection_.advance(replies_); !advanced && !is_done()) {
-      break_off(advanced.error().message);
-      return;
-    }
-    if (!is_done() || !waits_) return;
-    const RedisReply& copies = replies_.back();
-    replicated_ = copies.is_integer() && copies.integer >= 1;
-    if (copies.is_error()) trouble_ = fmt::format("{} refuses WAIT: {}", node_.text(), copies.text);
-    if (!replicated_ && copies.is_integer()) {
-      trouble_ =
-          fmt::format("no replica of the Redis node {} has acknowledged the write", node_.text());
-      if (Clock::now() < until) end_with_wait(until);
-    }
-  }
-  void break_off(std::string why) {
-    broken_ = true;
-    trouble_ = std::move(why);
-  }
-
-  const RedisAddress& node() const { return node_; }
-  bool broken() const { return broken_; }
-  bool replicated() const { return replicated_; }
-  const std::string& trouble() const { return trouble_; }
-  // Calls `visit` with the place of each command, and its reply or nothing.
-  template <class Visit>
-  void visit(const Visit& visit) {
-    for (std::size_t i = 0; i < expected_.size(); ++i)
-      if (expected_[i] != kNone) visit(expected_[i], i < replies_.size() ? &replies_[i] : nullptr);
-  }
-
- private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
-  RedisConnection& connection_;
-  RedisAddress node_;
-  std::vector<std::size_t> expected_;  // for each reply, the place of its command
-  std::vector<RedisReply> replies_;
-  bool waits_ = false;
-  bool replicated_ = false;
-  bool broken_ = false;
-  std::string trouble_;
+struct RedisClient::Attempt {
+  std::span<const RedisCommand> commands;
+  std::vector<RedisAnswer>& answers;
+  const Run& how;
+  Time until;
+  std::vector<RedisExchange> exchanges = {};
 };
 
 Result<std::unique_ptr<RedisClient>> RedisClient::connect(RedisOptions options) {
@@ -119,74 +56,101 @@ Result<std::unique_ptr<RedisClient>> RedisClient::connect(RedisOptions options) 
   return client;
 }
 
+// Does not wait until it is connected.
 Result<RedisConnection*> RedisClient::connection(const RedisAddress& node) {
   if (const auto found = connections_.find(node); found != connections_.end())
     return &found->second;
-  auto opened = RedisConnection::open(node, options_, tls_ ? &*tls_ : nullptr);
-  if (!opened) return tl::unexpected(opened.error());
-  return &connections_.emplace(node, std::move(*opened)).first->second;
+  auto started = RedisConnection::start(node, options_, tls_ ? &*tls_ : nullptr);
+  if (!started) return tl::unexpected(started.error());
+  return &connections_.emplace(node, std::move(*started)).first->second;
 }
 
-// Asks another node each time: one that is cut off from the others has an old map.
+// Returns when each is done; those that are not by `until` are given up.
+void RedisClient::finish(std::span<RedisExchange> exchanges, Time until) {
+  while (!std::ranges::all_of(exchanges, &RedisExchange::is_done)) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (left.count() <= 0) break;
+    RedisExchange::advance(exchanges, std::min(left, std::chrono::milliseconds(100)));
+  }
+  for (RedisExchange& one : exchanges) {
+    one.give_up();
+    stale_ = stale_ || one.broken();
+    if (one.broken()) connections_.erase(one.node());
+  }
+}
+
 Result<void> RedisClient::refresh() {
+  const Time until = Clock::now() + options_.connect_timeout + options_.answer_timeout;
+  if (auto read = refresh(until); !read) return read;
+  ask_for_replicas(options_.answer_timeout);
+  return {};
+}
+
+// Begins with another node each time: one that is cut off from the others has an old map. One that
+// does not answer at once is not waited for.
+Result<void> RedisClient::refresh(Time until) {
   std::vector<RedisAddress> nodes = slots_.nodes();
   for (const RedisAddress& address : options_.addresses)
     if (std::ranges::find(nodes, address) == nodes.end()) nodes.push_back(address);
   ++asked_;
+  refreshed_ = Clock::now();
   std::optional<Error> last;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    auto read = read_map(nodes[(asked_ + i) % nodes.size()]);
-    if (read) {
-      ask_for_replicas();
-      return {};
-    }
+  const auto note = [&](const Error& one) {
     // What a person has to repair is worth more than a node that is away.
-    if (!last || last->code == ErrorCode::kUnavailable) last = read.error();
+    if (!last || last->code == ErrorCode::kUnavailable) last = one;
+  };
+  std::vector<RedisExchange> asked;
+  asked.reserve(nodes.size());  // replies are read in place
+  std::vector<bool> noted(nodes.size());
+  std::size_t next = 0;
+  Time next_at = refreshed_;
+  bool found = false;
+  while (!found && Clock::now() < until) {
+    if (next < nodes.size() && Clock::now() >= next_at) {
+      auto opened = connection(nodes[(asked_ + next++) % nodes.size()]);
+      next_at = opened ? Clock::now() + kHedge : Clock::now();
+      if (opened) {
+        asked.emplace_back(**opened).add(encode_command({"CLUSTER", "SLOTS"}), 0);
+        asked.back().add(encode_command({"ROLE"}), 1);
+      } else {
+        note(opened.error());
+      }
+    }
+    const bool all_asked = next == nodes.size();
+    if (all_asked && std::ranges::all_of(asked, &RedisExchange::is_done)) until = Clock::now();
+    RedisExchange::advance(asked, Clock::now() < next_at || all_asked
+                                      ? std::chrono::milliseconds(5)
+                                      : std::chrono::milliseconds(0));
+    for (std::size_t i = 0; i < asked.size() && !found; ++i) {
+      if (noted[i] || !asked[i].is_done()) continue;
+      noted[i] = true;
+      next_at = Clock::now();  // another one, if this one did not help
+      const auto read = read_map(asked[i]);
+      found = read.has_value();
+      if (!read) note(read.error());
+    }
   }
+  finish(asked, Clock::now());
+  if (found) stale_ = false;
+  if (found) return {};
+  if (!last) last = Error{ErrorCode::kUnavailable, "no Redis node has answered in time"};
   return tl::unexpected(*last);
 }
 
-// CLUSTER SLOTS leaves out replicas of which the node asked has not heard yet, as in the first
-// seconds of a cluster; their master knows them.
-void RedisClient::ask_for_replicas() {
-  if (!slots_.is_cluster()) return;
-  for (const RedisAddress& node : std::vector<RedisAddress>(slots_.nodes())) {
-    if (!asked_for_replicas_.insert(node).second) continue;
-    auto opened = connection(node);
-    if (!opened) continue;
-    auto role = (*opened)->ask(encode_command({"ROLE"}), options_.answer_timeout);
-    if (!role) {
-      connections_.erase(node);
-    } else if (role->elements.size() >= 3 && role->elements[0].text == "master" &&
-               !role->elements[2].elements.empty()) {
-      slots_.set_replicated(node);
-    }
-  }
-}
-
-Result<void> RedisClient::read_map(const RedisAddress& node) {
-  auto opened = connection(node);
-  if (!opened) return tl::unexpected(opened.error());
-  const auto ask = [&](std::initializer_list<std::string_view> words) {
-    auto reply = (*opened)->ask(encode_command(words), options_.answer_timeout);
-    if (!reply) connections_.erase(node);
-    return reply;
+// From the replies to CLUSTER SLOTS and ROLE.
+Result<void> RedisClient::read_map(RedisExchange& exchange) {
+  RedisReply *map = nullptr, *role = nullptr;
+  exchange.visit([&](std::size_t place, RedisReply* reply) { (place == 0 ? map : role) = reply; });
+  if (map == nullptr || role == nullptr) return tl::unexpected(exchange.error());
+  const RedisAddress& node = exchange.node();
+  const auto refused = [&](const RedisReply& reply, std::string_view what) {
+    return error(reply.is_error("NOPERM") ? ErrorCode::kPermission : ErrorCode::kUnavailable,
+                 fmt::format("the Redis node {} does not {}: {}", node.text(), what, reply.text));
   };
-  auto map = ask({"CLUSTER", "SLOTS"});
-  if (!map) return tl::unexpected(map.error());
   if (map->is_array()) return slots_.read(*map, node);
-  if (map->text.find("cluster support disabled") == std::string::npos) {
-    return error(map->is_error("NOPERM") ? ErrorCode::kPermission : ErrorCode::kUnavailable,
-                 fmt::format("the Redis node {} does not say who has which slots: {}", node.text(),
-                             map->text));
-  }
-  auto role = ask({"ROLE"});
-  if (!role) return tl::unexpected(role.error());
-  if (!role->is_array() || role->elements.size() < 3) {
-    return error(
-        role->is_error("NOPERM") ? ErrorCode::kPermission : ErrorCode::kUnavailable,
-        fmt::format("the Redis node {} does not give its role: {}", node.text(), role->text));
-  }
+  if (map->text.find("cluster support disabled") == std::string::npos)
+    return refused(*map, "say who has which slots");
+  if (!role->is_array() || role->elements.size() < 3) return refused(*role, "give its role");
   if (role->elements[0].text != "master") {
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("the Redis server {} is a replica, and without cluster mode; give its "
@@ -197,19 +161,48 @@ Result<void> RedisClient::read_map(const RedisAddress& node) {
   return {};
 }
 
+// CLUSTER SLOTS leaves out replicas of which the node asked has not heard yet, as in the first
+// seconds of a cluster; their master knows them.
+void RedisClient::ask_for_replicas(std::chrono::milliseconds patience) {
+  if (!slots_.is_cluster()) return;
+  std::vector<RedisAddress> nodes;
+  for (const RedisAddress& node : slots_.nodes())
+    if (!asked_for_replicas_.contains(node)) nodes.push_back(node);
+  if (nodes.empty()) return;
+  for (RedisExchange& one : ask(nodes, encode_command({"ROLE"}), Clock::now() + patience)) {
+    one.visit([&](std::size_t, const RedisReply* role) {
+      if (role == nullptr) return;
+      asked_for_replicas_.insert(one.node());
+      if (role->elements.size() >= 3 && role->elements[0].text == "master" &&
+          !role->elements[2].elements.empty())
+        slots_.set_replicated(one.node());
+    });
+  }
+}
+
+// Those that cannot be connected to are left out.
+std::vector<RedisExchange> RedisClient::ask(std::span<const RedisAddress> nodes,
+                                            std::string_view command, Time until) {
+  std::vector<RedisExchange> exchanges;
+  for (const RedisAddress& node : nodes)
+    if (auto opened = connection(node)) exchanges.emplace_back(**opened).add(command, 0);
+  finish(exchanges, until);
+  return exchanges;
+}
+
 Result<std::vector<RedisClient::NodeReply>> RedisClient::ask_each_node(
     std::initializer_list<std::string_view> words) {
   std::vector<NodeReply> replies;
-  for (const RedisAddress& node : std::vector<RedisAddress>(slots_.nodes())) {
-    auto opened = connection(node);
-    if (!opened) return tl::unexpected(opened.error());
-    auto reply = (*opened)->ask(encode_command(words), options_.answer_timeout);
-    if (!reply) {
-      connections_.erase(node);
-      return tl::unexpected(reply.error());
-    }
-    replies.push_back({.node = node, .reply = std::move(*reply)});
+  const std::vector<RedisAddress> nodes = slots_.nodes();
+  const Time until = Clock::now() + options_.connect_timeout + options_.answer_timeout;
+  for (RedisExchange& one : ask(nodes, encode_command(words), until)) {
+    one.visit([&](std::size_t, RedisReply* reply) {
+      if (reply != nullptr) replies.push_back({.node = one.node(), .reply = std::move(*reply)});
+    });
+    if (replies.empty() || replies.back().node != one.node()) return tl::unexpected(one.error());
   }
+  if (replies.size() < nodes.size())
+    return error(ErrorCode::kUnavailable, "a Redis node cannot be connected to");
   return replies;
 }
 
@@ -218,17 +211,24 @@ RedisAnswer RedisClient::run_one(const RedisCommand& command, const Run& how) {
 }
 
 std::vector<RedisAnswer> RedisClient::run(std::span<const RedisCommand> commands, const Run& how) {
-  const Clock::time_point until = Clock::now() + how.patience;
+  const Time until = Clock::now() + how.patience;
   std::vector<RedisAnswer> answers(commands.size());
   std::vector<Waiting> waiting(commands.size());
   for (std::size_t i = 0; i < commands.size(); ++i)
     waiting[i].command = i;
+  // A failover is often over when nothing was sent to its node meanwhile; replicas come and go.
+  if (stale_ || Clock::now() - refreshed_ >= options_.map_age) {
+    if (refresh(until)) ask_for_replicas(kHedge);
+  }
   while (!waiting.empty()) {
-    exchange(commands, how, until, waiting, answers);
+    Attempt attempt{.commands = commands, .answers = answers, .how = how, .until = until};
+    send(attempt, waiting);
+    finish(attempt.exchanges, until + kGrace);
+    collect(attempt, waiting);
     if (waiting.empty() || Clock::now() >= until) break;
     if (std::ranges::any_of(waiting, [](const Waiting& one) { return one.pauses; })) {
       std::this_thread::sleep_for(kPause);
-      if (auto read = refresh(); !read) {
+      if (auto read = refresh(until); !read) {
         for (const Waiting& one : waiting)
           if (one.pauses && answers[one.command].trouble.empty())
             answers[one.command].trouble = read.error().message;
@@ -238,22 +238,20 @@ std::vector<RedisAnswer> RedisClient::run(std::span<const RedisCommand> commands
   return answers;
 }
 
-// One attempt for all that wait; leaves those that are to be sent again.
-void RedisClient::exchange(std::span<const RedisCommand> commands, const Run& how,
-                           Clock::time_point until, std::vector<Waiting>& waiting,
-                           std::vector<RedisAnswer>& answers) {
-  std::vector<Exchange> exchanges;
-  exchanges.reserve(waiting.size());
+// Those of a node are in one exchange, in their order.
+void RedisClient::send(Attempt& attempt, std::vector<Waiting>& waiting) {
+  attempt.exchanges.reserve(waiting.size());
   std::map<RedisAddress, std::size_t> exchange_of;
   std::map<RedisAddress, std::string> unreachable;
   std::vector<bool> waits;
   for (std::size_t at = 0; at < waiting.size(); ++at) {
     Waiting& one = waiting[at];
-    const RedisCommand& command = commands[one.command];
+    const RedisCommand& command = attempt.commands[one.command];
+    std::string& trouble = attempt.answers[one.command].trouble;
     one.pauses = true;
     const auto node = one.ask ? one.ask : slots_.node_of(command.slot());
     if (!node) {
-      answers[one.command].trouble = fmt::format(
+      trouble = fmt::format(
           "no Redis node has slot {} (key {}): a master was lost without a replica, or the cluster "
           "is not complete; see redis-cli --cluster check",
           command.slot(), command.key());
@@ -264,61 +262,44 @@ void RedisClient::exchange(std::span<const RedisCommand> commands, const Run& ho
       auto opened = unreachable.contains(*node) ? error(ErrorCode::kUnavailable, unreachable[*node])
                                                 : connection(*node);
       if (!opened) {
-        unreachable[*node] = answers[one.command].trouble = opened.error().message;
+        unreachable[*node] = trouble = opened.error().message;
+        stale_ = true;
         one.ask.reset();
         continue;
       }
-      known = exchange_of.emplace(*node, exchanges.size()).first;
-      exchanges.emplace_back(**opened, *node);
+      known = exchange_of.emplace(*node, attempt.exchanges.size()).first;
+      attempt.exchanges.emplace_back(**opened);
       waits.push_back(false);
     }
-    exchanges[known->second].add(command, one, at);
+    std::string bytes = one.ask ? encode_command({"ASKING"}) : std::string();
+    RedisExchange& exchange = attempt.exchanges[known->second];
+    if (one.ask) exchange.add(std::exchange(bytes, {}));
+    command.encode(bytes, one.with_text);
+    exchange.add(bytes, at);
     waits[known->second] =
-        waits[known->second] || (how.wait && slots_.has_replicas(command.slot()));
+        waits[known->second] || (attempt.how.wait && slots_.has_replicas(command.slot()));
   }
-  for (std::size_t i = 0; i < exchanges.size(); ++i)
-    if (waits[i]) exchanges[i].end_with_wait(until);
+  for (std::size_t i = 0; i < attempt.exchanges.size(); ++i)
+    if (waits[i]) attempt.exchanges[i].end_with_wait(attempt.until);
+}
 
-  Clock::time_point last_sign = Clock::now();
-  for (;;) {
-    std::vector<pollfd> polled;
-    std::vector<Exchange*> open;
-    for (Exchange& one : exchanges) {
-      if (one.is_done()) continue;
-      open.push_back(&one);
-      polled.push_back({.fd = one.descriptor(), .events = one.events(), .revents = 0});
-    }
-    if (open.empty()) break;
-    const int ready = ::poll(polled.data(), polled.size(), 100);
-    if (ready > 0) last_sign = Clock::now();
-    for (std::size_t i = 0; i < open.size(); ++i)
-      if (polled[i].revents != 0) open[i]->advance(until);
-    if (Clock::now() - last_sign < options_.answer_timeout) continue;
-    for (Exchange* one : open)
-      if (!one->is_done()) {
-        one->break_off(fmt::format("the Redis node {} does not answer within {} ms",
-                                   one->node().text(), options_.answer_timeout.count()));
-      }
-  }
-
-  std::vector<bool> again(waiting.size(), false);
-  for (std::size_t at = 0; at < waiting.size(); ++at)
-    again[at] = true;  // those that were not sent
-  for (std::size_t i = 0; i < exchanges.size(); ++i) {
-    Exchange& one = exchanges[i];
+// Leaves those that are to be sent again.
+void RedisClient::collect(Attempt& attempt, std::vector<Waiting>& waiting) {
+  std::vector<bool> again(waiting.size(), true);  // those that were not sent
+  for (RedisExchange& one : attempt.exchanges) {
     one.visit([&](std::size_t at, RedisReply* reply) {
       Waiting& what = waiting[at];
-      const RedisCommand& command = commands[what.command];
-      RedisAnswer& answer = answers[what.command];
+      const RedisCommand& command = attempt.commands[what.command];
+      RedisAnswer& answer = attempt.answers[what.command];
       what.ask.reset();
       if (reply == nullptr) {
         answer.trouble = one.trouble();
-        again[at] = command.repeatable();
+        again[at] = command.repeatable() || !one.was_sent();
         return;
       }
       settle(command, std::move(*reply), one.node(), what, answer);
       again[at] = !answer.reply.has_value();
-      if (again[at] || !how.wait || !slots_.has_replicas(command.slot())) return;
+      if (again[at] || !attempt.how.wait || !slots_.has_replicas(command.slot())) return;
       answer.replicated = one.replicated() || answer.reply->is_error();
       if (answer.replicated) return;
       answer.trouble = one.trouble();
@@ -328,7 +309,6 @@ void RedisClient::exchange(std::span<const RedisCommand> commands, const Run& ho
         again[at] = true;
       }
     });
-    if (one.broken()) connections_.erase(one.node());
   }
   std::size_t kept = 0;
   for (std::size_t at = 0; at < waiting.size(); ++at)

@@ -17,6 +17,7 @@
 
 #include "frontier/redis/redis_command.h"
 #include "frontier/redis/redis_connection.h"
+#include "frontier/redis/redis_exchange.h"
 #include "frontier/redis/redis_options.h"
 #include "frontier/redis/redis_reply.h"
 #include "frontier/redis/redis_socket.h"
@@ -37,12 +38,16 @@ struct RedisAnswer {
   std::string trouble;
 };
 
-// One connection to each node, with AUTH and TLS if asked for. Not thread-safe.
+// One connection to each node, with AUTH and TLS if asked for. Connecting to a node, or a node that
+// does not answer, delays the first attempt of no command to another one; but commands are sent
+// again, and a call returns, when all nodes have answered or are overdue.
+// What must not wait behind large pipelines needs a client of its own. Not thread-safe.
 class RedisClient {
  public:
   // How a call runs.
   struct Run {
     bool wait = false;  // for a replica: WAIT 1 at the end of each node's pipeline
+    // How long the call may take, and a little more.
     std::chrono::milliseconds patience{2000};
   };
   // A node's answer, for commands that have no key.
@@ -61,24 +66,28 @@ class RedisClient {
   // command can overtake an earlier one of its slot. Returns an answer for each.
   std::vector<RedisAnswer> run(std::span<const RedisCommand> commands, const Run& run);
   RedisAnswer run_one(const RedisCommand& command, const Run& run);
-  // Sends a command without key to every master.
+  // Sends a command without key to every master, all at once.
   Result<std::vector<NodeReply>> ask_each_node(std::initializer_list<std::string_view> words);
-  // Reads again which node has which slots.
+  // Reads again which node has which slots. run() does so too when it is needed.
   Result<void> refresh();
 
   const SlotMap& slots() const noexcept { return slots_; }
 
  private:
-  class Exchange;
+  using Time = std::chrono::steady_clock::time_point;
   struct Waiting;  // a command without an answer yet
+  struct Attempt;  // to send those that wait
 
   explicit RedisClient(RedisOptions options) : options_(std::move(options)) {}
   Result<RedisConnection*> connection(const RedisAddress& node);
-  Result<void> read_map(const RedisAddress& node);
-  void ask_for_replicas();
-  void exchange(std::span<const RedisCommand> commands, const Run& run,
-                std::chrono::steady_clock::time_point until, std::vector<Waiting>& waiting,
-                std::vector<RedisAnswer>& answers);
+  Result<void> refresh(Time until);
+  Result<void> read_map(RedisExchange& exchange);
+  void ask_for_replicas(std::chrono::milliseconds patience);
+  std::vector<RedisExchange> ask(std::span<const RedisAddress> nodes, std::string_view command,
+                                 Time until);
+  void finish(std::span<RedisExchange> exchanges, Time until);
+  void send(Attempt& attempt, std::vector<Waiting>& waiting);
+  void collect(Attempt& attempt, std::vector<Waiting>& waiting);
   void settle(const RedisCommand& command, RedisReply reply, const RedisAddress& node,
               Waiting& waiting, RedisAnswer& answer);
 
@@ -87,6 +96,8 @@ class RedisClient {
   SlotMap slots_;
   std::map<RedisAddress, RedisConnection> connections_;
   std::size_t asked_ = 0;  // which node was asked for the map last
+  Time refreshed_{};       // when; also without success
+  bool stale_ = true;      // something points to another map
   std::set<RedisAddress> asked_for_replicas_;
 };
 

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trawl/result.h"
@@ -16,37 +19,55 @@
 
 namespace trawl {
 
-// Not thread-safe. Commands are sent in the order queued, and replies come in that order.
+// Not thread-safe. Commands are sent in the order queued, and replies come in that order. None is
+// sent before the connection is logged in.
 class RedisConnection {
  public:
-  // Connects and logs in. Errors: kUnavailable, kPermission (with what to do), kInvalidArgument.
+  using Time = std::chrono::steady_clock::time_point;
+
+  // Begins to connect; see RedisSocket::start().
+  static Result<RedisConnection> start(const RedisAddress& address, const RedisOptions& options,
+                                       const RedisTls* tls);
+  // Connects and logs in; waits. Errors: kUnavailable, kPermission (with what to do),
+  // kInvalidArgument.
   static Result<RedisConnection> open(const RedisAddress& address, const RedisOptions& options,
                                       const RedisTls* tls);
 
   const RedisAddress& address() const noexcept { return address_; }
   // A command, encoded.
   void queue(std::string_view bytes);
-  std::size_t awaited() const noexcept { return awaited_; }
+  // The replies to what was queued so far are dropped when they come.
+  void forget();
+  // Logged in. Before that, no command was sent.
+  bool is_ready() const noexcept { return state_ == State::kReady; }
 
   // For poll().
   int descriptor() const noexcept { return socket_.descriptor(); }
-  short events() const noexcept;
-  // Sends and receives what it can without waiting, and appends replies. Errors: kUnavailable or
-  // kCorrupt: the connection is broken, and commands without a reply may have been executed.
+  short events() const noexcept { return socket_.events(); }
+  // Connects, sends and receives what it can without waiting, and appends replies. Errors: the
+  // connection is broken, and if it was ready, commands without a reply may have been executed:
+  // kUnavailable, kCorrupt, kPermission.
   Result<void> advance(std::vector<RedisReply>& replies);
-  // Sends one command and waits for its reply, at most `patience`.
-  Result<RedisReply> ask(std::string_view bytes, std::chrono::milliseconds patience);
+  // The error, if the node has been silent for too long while something was due.
+  std::optional<Error> overdue(Time now) const;
 
  private:
-  RedisConnection(RedisAddress address, RedisSocket socket)
-      : address_(std::move(address)), socket_(std::move(socket)) {}
-  Result<void> log_in(const RedisOptions& options);
+  enum class State { kConnecting, kLoggingIn, kReady };
+  RedisConnection(const RedisAddress& address, const RedisOptions& options, RedisSocket socket);
+  Result<void> check_login(const RedisReply& reply) const;
+  Result<void> take_replies(std::vector<RedisReply>& replies);
 
   RedisAddress address_;
   RedisSocket socket_;
   ReplyReader reader_;
+  State state_ = State::kConnecting;
+  std::string login_;  // the command
+  std::chrono::milliseconds connect_timeout_, answer_timeout_;
+  Time last_sign_;    // of the node, or when it began to have something to do
+  std::string held_;  // commands before it is ready
   std::string received_;
   std::size_t awaited_ = 0;
+  std::size_t forgotten_ = 0;  // replies to be dropped, before those awaited
 };
 
 // A command that has no key, encoded.

@@ -26,6 +26,8 @@ struct RedisOptions {
   std::chrono::milliseconds connect_timeout{1000};
   // A node that sends nothing for this long while an answer is due counts as out of reach.
   std::chrono::milliseconds answer_timeout{2000};
+  // How old the map of slots may become; after failures it is read again at once.
+  std::chrono::milliseconds map_age{10'000};
 };
 
 }  // namespace trawl

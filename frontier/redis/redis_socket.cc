@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -18,42 +17,6 @@
 
 namespace trawl {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Waits for `events` on the socket; false if `until` comes first.
-bool wait_for(int fd, short events, Clock::time_point until) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    pollfd waiting{.fd = fd, .events = events, .revents = 0};
-    const int ready = ::poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0);
-    if (ready > 0) return true;
-    if (ready == 0 || errno != EINTR) return false;
-  }
-}
-
-struct FreeAddresses {
-  void operator()(addrinfo* found) const noexcept { ::freeaddrinfo(found); }
-};
-
-// 0 or the error of connecting to one of the addresses of a name.
-int connect_to(const addrinfo& address, Clock::time_point until, FileDescriptor& connected) {
-  FileDescriptor socket(
-      ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
-  if (socket.get() < 0) return errno;
-  const int yes = 1;
-  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return errno;
-    if (!wait_for(socket.get(), POLLOUT, until)) return ETIMEDOUT;
-    int failed = 0;
-    socklen_t size = sizeof(failed);
-    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failed, &size);
-    if (failed != 0) return failed;
-  }
-  connected = std::move(socket);
-  return 0;
-}
 
 std::string tls_error() {
   std::array<char, 256> text{};
@@ -88,78 +51,123 @@ void RedisSocket::Free::operator()(SSL* ssl) const noexcept {
   SSL_free(ssl);
 }
 
-Result<RedisSocket> RedisSocket::connect(const RedisAddress& address, const RedisOptions& options,
-                                         const RedisTls* tls) {
-  const auto until = Clock::now() + options.connect_timeout;
+void RedisSocket::FreeAddresses::operator()(addrinfo* found) const noexcept {
+  ::freeaddrinfo(found);
+}
+
+Result<RedisSocket> RedisSocket::start(const RedisAddress& address, const RedisTls* tls) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
   addrinfo* list = nullptr;
   const int failed =
       ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
-  const std::unique_ptr<addrinfo, FreeAddresses> found(list);
+  RedisSocket socket(address);
+  socket.found_.reset(list);
+  socket.next_ = list;
   if (failed != 0) {
     return error(failed == EAI_AGAIN ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgument,
                  fmt::format("cannot find the address of the Redis node {}: {}", address.text(),
                              ::gai_strerror(failed)));
   }
-  RedisSocket socket;
-  int last = 0;
-  for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
-    last = connect_to(*one, until, socket.socket_);
-    if (last == 0) break;
-  }
-  if (last != 0) {
-    Error why =
-        system_error(last, fmt::format("cannot connect to the Redis node {}", address.text()));
-    return error(ErrorCode::kUnavailable,
-                 why.message + "; check that it runs, and the addresses in cluster.redis");
-  }
-  if (tls != nullptr) {
-    if (auto shaken = socket.shake_hands(address, *tls, until); !shaken)
-      return tl::unexpected(shaken.error());
-  }
+  if (const int why = socket.try_next_address(); why != 0)
+    return tl::unexpected(socket.cannot_connect(why));
+  if (tls != nullptr) socket.set_up_tls(*tls);
   return socket;
 }
 
-Result<void> RedisSocket::shake_hands(const RedisAddress& address, const RedisTls& tls,
-                                      Clock::time_point until) {
+// Begins with the next address that can be begun with. 0 or the last error.
+int RedisSocket::try_next_address() {
+  int last = EADDRNOTAVAIL;
+  while (next_ != nullptr) {
+    const addrinfo& address = *std::exchange(next_, next_->ai_next);
+    FileDescriptor socket(
+        ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+    if (socket.get() < 0) {
+      last = errno;
+      continue;
+    }
+    const int yes = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    connected_ = ::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0;
+    if (!connected_ && errno != EINPROGRESS) {
+      last = errno;
+      continue;
+    }
+    socket_ = std::move(socket);
+    return 0;
+  }
+  return last;
+}
+
+Error RedisSocket::cannot_connect(int errno_value) const {
+  Error why = system_error(errno_value,
+                           fmt::format("cannot connect to the Redis node {}", address_.text()));
+  return {ErrorCode::kUnavailable,
+          why.message + "; check that it runs, and the addresses in cluster.redis"};
+}
+
+Result<bool> RedisSocket::connect_further() {
+  if (!connected_) {
+    pollfd waiting{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
+    if (::poll(&waiting, 1, 0) <= 0) return false;
+    int failed = 0;
+    socklen_t size = sizeof(failed);
+    ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &failed, &size);
+    if (failed != 0) {
+      if (next_ == nullptr) return tl::unexpected(cannot_connect(failed));
+      if (const int why = try_next_address(); why != 0) return tl::unexpected(cannot_connect(why));
+      return false;
+    }
+    connected_ = true;
+  }
+  if (ssl_ != nullptr && !is_encrypted_) return shake_hands();
+  return true;
+}
+
+void RedisSocket::set_up_tls(const RedisTls& tls) {
   ssl_.reset(SSL_new(tls.get()));
   SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
   std::array<unsigned char, sizeof(in6_addr)> ip;
-  const bool numeric = ::inet_pton(AF_INET, address.host.c_str(), ip.data()) == 1 ||
-                       ::inet_pton(AF_INET6, address.host.c_str(), ip.data()) == 1;
-  if (numeric) {
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), address.host.c_str());
+  const char* const host = address_.host.c_str();
+  if (::inet_pton(AF_INET, host, ip.data()) == 1 || ::inet_pton(AF_INET6, host, ip.data()) == 1) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), host);
   } else {
-    SSL_set1_host(ssl_.get(), address.host.c_str());
-    SSL_set_tlsext_host_name(ssl_.get(), address.host.c_str());
+    SSL_set1_host(ssl_.get(), host);
+    SSL_set_tlsext_host_name(ssl_.get(), host);
   }
+}
+
+Result<bool> RedisSocket::shake_hands() {
   std::string early;
-  for (;;) {
-    const int done = SSL_connect(ssl_.get());
-    take_encrypted();
-    if (done == 1) return {};
-    if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
-      const long verified = SSL_get_verify_result(ssl_.get());
-      std::string why =
-          verified != X509_V_OK ? X509_verify_cert_error_string(verified) : tls_error();
-      ERR_clear_error();
-      return error(
-          ErrorCode::kPermission,
-          fmt::format("no TLS connection to the Redis node {}: {}; check cluster.tls, and that its "
-                      "certificate is for this name and signed by a trusted authority",
-                      address.text(), why));
-    }
-    const short events = static_cast<short>(POLLIN | (has_unsent() ? POLLOUT : 0));
-    if (!wait_for(socket_.get(), events, until) || !send() || !receive(early)) {
-      return error(
-          ErrorCode::kUnavailable,
-          fmt::format("the Redis node {} does not answer in TLS; check cluster.tls and that "
-                      "this is its port for TLS",
-                      address.text()));
-    }
+  const bool received = receive(early);
+  const int done = SSL_connect(ssl_.get());
+  take_encrypted();
+  const bool intact = send() && received;
+  if (done == 1) {
+    is_encrypted_ = true;
+    return true;
   }
+  if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
+    const long verified = SSL_get_verify_result(ssl_.get());
+    std::string why = verified != X509_V_OK ? X509_verify_cert_error_string(verified) : tls_error();
+    ERR_clear_error();
+    return error(
+        ErrorCode::kPermission,
+        fmt::format("no TLS connection to the Redis node {}: {}; check cluster.tls, and that its "
+                    "certificate is for this name and signed by a trusted authority",
+                    address_.text(), why));
+  }
+  if (intact) return false;
+  return error(ErrorCode::kUnavailable,
+               fmt::format("the Redis node {} does not answer in TLS; check cluster.tls and that "
+                           "this is its port for TLS",
+                           address_.text()));
+}
+
+short RedisSocket::events() const noexcept {
+  if (!connected_) return POLLOUT;
+  return static_cast<short>(POLLIN | (has_unsent() ? POLLOUT : 0));
 }
 
 void RedisSocket::queue(std::string_view bytes) {

@@ -11,26 +11,48 @@ namespace trawl {
 // the last batch; `c`, `q`, `open`, `s` as in BucketMeta.
 //
 // Each answers with an array whose first element is a word: OK; FENCED, the caller is not the
-// owner; DONE, the batch was applied before; BEHIND, earlier batches are missing. The second
-// element of all but FENCED is the number of the last batch.
+// owner; DONE, the batch was applied before; BEHIND, earlier batches are missing; the second
+// element of these but FENCED is the number of the last batch. DAMAGED, a field is not a number,
+// with its name. FOREIGN, a key has another type, with the key, that type, and the one expected.
 //
 // Redis refuses commands that need memory when it is full, in a script only as the first write. So
 // a script that admits URLs begins with a write that needs memory, and is refused whole; the others
 // begin with one that frees some, and go through: owners keep their buckets and pages end.
 //
-// A key of another type would end a script half-way: an owner finds one when it loads the bucket.
+// An error in the middle would leave a part of the changes. So a claim looks at the types of the
+// keys, and tries all commands that batches use; and each batch reads every key that it changes
+// before its first write, by a command that fails if the type is another one.
 struct BucketScripts {
-  // KEYS m. ARGV token seen, renewal seen, new token.
+  // KEYS m, i, h, d, e, p. ARGV token seen, renewal seen, new token.
   // A claim that was executed but not answered may be sent again; it must not set `r` again then,
   // whose names would come back.
   RedisScript claim{R"lua(
-local m = redis.call('HMGET', KEYS[1], 't', 'r', 'v', 'c', 'q', 'open', 's')
-if m[1] ~= ARGV[3] then
-  if (m[1] or '') ~= ARGV[1] or (m[2] or '') ~= ARGV[2] then return {'FENCED'} end
-  redis.call('HDEL', KEYS[1], '')
-  redis.call('HSET', KEYS[1], 'r', ARGV[3])
+local types = {'hash', 'list', 'hash', 'zset', 'hash'}
+for k = 1, 5 do
+  local is = redis.call('TYPE', KEYS[k]).ok
+  if is ~= 'none' and is ~= types[k] then return {'FOREIGN', KEYS[k], is, types[k]} end
 end
+local m = redis.call('HMGET', KEYS[1], 't', 'r', 'v', 'c', 'q', 'open', 's')
+for k, name in pairs({[3] = 'v', [5] = 'q', [6] = 'open', [7] = 's'}) do
+  if not tonumber(m[k] or '0') then return {'DAMAGED', name} end
+end
+if m[1] ~= ARGV[3] and ((m[1] or '') ~= ARGV[1] or (m[2] or '') ~= ARGV[2]) then return {'FENCED'} end
+local p = KEYS[6]
 redis.call('HDEL', KEYS[1], '')
+redis.call('DEL', p)
+redis.call('RPUSH', p, 'x', 'y')
+redis.call('LLEN', p)
+redis.call('LINDEX', p, 0)
+redis.call('LRANGE', p, 0, 0)
+redis.call('LREM', p, 1, 'y')
+redis.call('LPOP', p)
+redis.call('HSET', p, 'x', '')
+redis.call('HLEN', p)
+redis.call('HDEL', p, 'x')
+redis.call('ZADD', p, 0, 'x')
+redis.call('ZCARD', p)
+redis.call('ZREM', p, 'x')
+if m[1] ~= ARGV[3] then redis.call('HSET', KEYS[1], 'r', ARGV[3]) end
 redis.call('HSET', KEYS[1], 't', ARGV[3])
 return {'OK', m[3] or '0', m[4] or '', m[5] or '0', m[6] or '0', m[7] or '0'}
 )lua"};
@@ -61,6 +83,7 @@ return {'OK', m[2] or '0'}
 local m = redis.call('HMGET', KEYS[1], 't', 'v')
 if m[1] ~= ARGV[1] then return {'FENCED'} end
 local v, n = tonumber(m[2] or '0'), tonumber(ARGV[2])
+if not v then return {'DAMAGED', 'v'} end
 if n <= v then
   redis.call('HDEL', KEYS[1], '')
   redis.call('HSET', KEYS[1], 'v', v)
@@ -79,6 +102,19 @@ local function each(size, call)
     at = at + size
   end
 end
+local function look(call, k, size)
+  local n = tonumber(ARGV[at])
+  if n > 0 then redis.call(call, KEYS[k]) end
+  at = at + 1 + size * n
+end
+if ARGV[7] ~= '' then redis.call('LLEN', KEYS[2]) end
+look('LLEN', 3, 1)
+look('HLEN', 4, 2)
+look('ZCARD', 5, 2)
+look('ZCARD', 5, 1)
+look('HLEN', 6, 2)
+for k = 7, #KEYS do redis.call('LLEN', KEYS[k]) end
+at = 8
 if ARGV[7] ~= '' then
   redis.call('RPUSH', KEYS[2], ARGV[7])
 else

@@ -76,6 +76,11 @@ class BucketStore {
     std::vector<InboxMessage> messages;
   };
 
+  struct QueueName {
+    HostId host = 0;
+    std::int32_t priority = 0;
+  };
+
   // `replicated`: a write counts when a replica has it, on nodes that have replicas. Claims,
   // renewals and releases always do. `client` must outlive the store.
   BucketStore(RedisClient& client, BucketKeys keys, bool replicated)
@@ -108,12 +113,14 @@ class BucketStore {
   // URLs of a queue from the position `from` on, at most `limit`.
   Result<std::vector<QueuedUrl>> read_queue(BucketId bucket, HostId host, std::int32_t priority,
                                             std::size_t from, std::size_t limit);
-  Result<std::uint64_t> queue_size(BucketId bucket, HostId host, std::int32_t priority);
+  std::vector<Result<std::uint64_t>> queue_sizes(BucketId bucket,
+                                                 std::span<const QueueName> queues);
 
   Result<std::vector<MemberTable::Seen>> members();
   Result<void> set_member(std::string_view name, const MemberRecord& record);
 
-  // What a new owner loads. Each calls `visit` with everything, in parts.
+  // What a new owner loads. Each calls `visit` with everything, in parts; with a host or a URL set
+  // aside perhaps twice.
   Result<void> visit_fingerprints(BucketId bucket, std::uint64_t newest_segment,
                                   const std::function<void(std::span<const std::uint64_t>)>& visit);
   Result<void> visit_hosts(BucketId bucket, const std::function<void(HostId, BucketHost)>& visit);
@@ -126,8 +133,7 @@ class BucketStore {
   std::vector<Written> write(std::span<const RedisCommand> commands, bool wait);
   Written written(const RedisCommand& command, RedisAnswer& answer);
   Result<RedisReply> read(const RedisCommand& command);
-  Result<RedisReply> checked(const RedisCommand& command, RedisAnswer answer);
-  Error explain(const RedisCommand& command, const RedisReply& reply);
+  std::vector<Result<std::uint64_t>> list_sizes(std::span<const std::string> keys);
   Result<void> visit_hash(const std::string& key,
                           const std::function<bool(std::string_view, std::string_view)>& visit);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "frontier/store/set_aside_record.h"
+#include "frontier/store/store_records.h"
 #include "tests/cluster/redis_fixture.h"
 
 namespace trawl {
@@ -20,6 +22,14 @@ constexpr HostId kHost = 0x1f00000000000abc;
 
 std::string record(const std::string& url) {
   return encode_record({.url = url});
+}
+std::string set_aside(const std::string& reason) {
+  return encode_set_aside({.reason = reason, .url_record = record("http://a.test/aside")});
+}
+std::string totals(std::uint64_t admitted) {
+  Counters counters;
+  counters.admitted = admitted;
+  return encode_counters(counters);
 }
 
 MessageId message_id(char letter) {
@@ -83,7 +93,7 @@ class BucketStoreTest : public test::RedisFixture {
       batch.admitted.push_back(0x1f00000000000000 + s);
       queue.added.push_back(encode_queued(s, record(fmt::format("http://a.test/{}", s))));
     }
-    batch.meta = {.counters = "counters", .next_sequence = first + count, .open = count};
+    batch.meta = {.counters = totals(count), .next_sequence = first + count, .open = count};
     return batch;
   }
   static BucketBatch end_of(std::vector<std::uint64_t> sequences) {
@@ -154,7 +164,8 @@ TEST_F(BucketStoreTest, AnEndIsFoundAnywhereInTheQueue) {
   const BucketStore::Written ended = apply("a", 2, end_of({2500, 1, 64, 65, 66, 3000, 7777}));
   EXPECT_EQ(ended.code, Code::kDone);
   EXPECT_EQ(ended.missing, 1u);
-  EXPECT_EQ(store_->queue_size(kBucket, kHost, 0).value(), 2994u);
+  const BucketStore::QueueName name{.host = kHost};
+  EXPECT_EQ(store_->queue_sizes(kBucket, std::span(&name, 1))[0].value(), 2994u);
   EXPECT_EQ(queue().front(), 2u);
 }
 
@@ -187,10 +198,10 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
                   .priorities = {0, -5}};
   batch.hosts = {{kHost, host}};
   batch.deferred = {later};
-  batch.set_aside = {{77, "held"}, {78, "failed"}};
+  batch.set_aside = {{77, set_aside("held")}, {78, set_aside("failed")}};
   batch.queues.push_back(
       {.host = kHost, .priority = 7, .added = {encode_queued(3, record("http://a.test/first"))}});
-  batch.meta = {.counters = "totals", .next_sequence = 10, .open = 4, .segment = 0};
+  batch.meta = {.counters = totals(7), .next_sequence = 10, .open = 4, .segment = 0};
   EXPECT_EQ(apply("a", 1, batch).code, Code::kDone);
   BucketBatch next = admission(10, 1);
   next.meta.segment = 1;
@@ -200,7 +211,7 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   const BucketStore::Claimed claimed = claim("b");
   ASSERT_EQ(claimed.result.code, Code::kDone);
   EXPECT_EQ(claimed.meta.version, 2u);
-  EXPECT_EQ(claimed.meta.counters, "counters");
+  EXPECT_EQ(claimed.meta.counters, totals(1));
   EXPECT_EQ(claimed.meta.next_sequence, 11u);
   EXPECT_EQ(claimed.meta.segment, 1u);
   std::vector<std::uint64_t> fingerprints;
@@ -227,7 +238,7 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   std::vector<std::string> aside;
   EXPECT_TRUE(store_->visit_set_aside(
       kBucket, [&](std::uint64_t, std::string_view value) { aside.emplace_back(value); }));
-  EXPECT_THAT(aside, ElementsAre("failed"));
+  EXPECT_THAT(aside, ElementsAre(set_aside("failed")));
   EXPECT_THAT(queue(7), ElementsAre(3));
 
   BucketBatch removal;
@@ -295,10 +306,95 @@ TEST_F(BucketStoreTest, ForeignAndDamagedKeysAreNamed) {
   const auto urls = store_->read_queue(kBucket, kHost, 0, 0, 10);
   ASSERT_FALSE(urls.has_value());
   EXPECT_EQ(urls.error().code, ErrorCode::kCorrupt);
+  server_->cli({"hset", "{crawl:1f}e", "12345678", "x"});
+  const auto aside = store_->visit_set_aside(kBucket, [](std::uint64_t, std::string_view) {});
+  ASSERT_FALSE(aside.has_value());
+  EXPECT_THAT(aside.error().message, HasSubstr("{crawl:1f}e"));
   server_->cli({"hset", "{crawl:1f}m", "v", "many"});
   owners = store_->owners(std::span(&kBucket, 1));
   ASSERT_FALSE(owners[0].has_value());
   EXPECT_THAT(owners[0].error().message, HasSubstr("{crawl:1f}m"));
+}
+
+// Whatever key is another program's: it is named, and none of the others has changed.
+TEST_F(BucketStoreTest, ABatchIsAppliedWholeOrNotAtAll) {
+  claim("a");
+  EXPECT_EQ(apply("a", 1, admission(1, 3)).code, Code::kDone);
+  BucketBatch batch = admission(4, 2);
+  batch.queues[0].ended = {1, 2};
+  batch.queues.push_back(
+      {.host = kHost, .priority = 7, .added = {encode_queued(6, record("http://a.test/6"))}});
+  batch.taken = {message_id('x')};
+  batch.hosts = {{kHost, BucketHost{.record = {.name = "a.test"}, .priorities = {0}}}};
+  batch.deferred = {{.not_before = 5, .sequence = 9, .host = kHost, .record = record("http://b/")}};
+  batch.no_longer_deferred = batch.deferred;
+  batch.set_aside = {{77, set_aside("held")}};
+  const BucketKeys keys("crawl");
+  const auto contents = [&] {
+    return server_->cli({"eval",
+                         "local out = {} for _, k in ipairs(redis.call('keys', '*')) do out[#out + "
+                         "1] = k .. redis.sha1hex(redis.call('dump', k)) end table.sort(out) "
+                         "return out",
+                         "0"});
+  };
+  for (const std::string& key :
+       {keys.fingerprints(kBucket, 0), keys.inbox(kBucket), keys.hosts(kBucket),
+        keys.deferred(kBucket), keys.set_aside(kBucket), keys.queue(kBucket, kHost, 0),
+        keys.queue(kBucket, kHost, 7)}) {
+    server_->cli({"rename", key, "{crawl:1f}saved"});
+    server_->cli({"set", key, "mine"});
+    const std::string before = contents();
+    const BucketStore::Written refused = apply("a", 2, batch);
+    EXPECT_EQ(refused.code, Code::kFailed) << key;
+    EXPECT_THAT(refused.error->message, HasSubstr(key));
+    EXPECT_EQ(contents(), before) << key;
+    server_->cli({"del", key});
+    server_->cli({"rename", "{crawl:1f}saved", key});
+  }
+  EXPECT_EQ(apply("a", 2, batch).code, Code::kDone);
+  EXPECT_THAT(queue(), ElementsAre(3, 4, 5));
+}
+
+TEST_F(BucketStoreTest, ABucketWithForeignOrDamagedKeysIsNotClaimed) {
+  for (const char* name : {"m", "i", "h", "d", "e"}) {
+    const std::string key = fmt::format("{{crawl:1f}}{}", name);
+    server_->cli({"set", key, "mine"});
+    const BucketStore::Claim claim{.bucket = kBucket, .token = "a"};
+    const BucketStore::Written refused = store_->claim(std::span(&claim, 1))[0].result;
+    EXPECT_EQ(refused.code, Code::kFailed);
+    EXPECT_EQ(refused.error->code, ErrorCode::kCorrupt);
+    EXPECT_THAT(refused.error->message, HasSubstr(key + " in Redis is a string"));
+    EXPECT_EQ(server_->cli({"keys", "*"}), key);
+    server_->cli({"del", key});
+  }
+  for (const char* field : {"v", "q", "open", "s", "c"}) {
+    server_->cli({"hset", "{crawl:1f}m", field, "many"});
+    const BucketStore::Claim claim{.bucket = kBucket, .token = "a"};
+    const BucketStore::Written refused = store_->claim(std::span(&claim, 1))[0].result;
+    EXPECT_EQ(refused.code, Code::kFailed) << field;
+    EXPECT_THAT(refused.error->message, HasSubstr("{crawl:1f}m"));
+    server_->cli({"del", "{crawl:1f}m"});
+  }
+  EXPECT_EQ(claim("a").result.code, Code::kDone);
+  server_->cli({"hset", "{crawl:1f}m", "v", "many"});
+  EXPECT_EQ(apply("a", 1, admission(1, 1)).code, Code::kFailed);
+  EXPECT_EQ(server_->cli({"exists", "{crawl:1f}f0"}), "0");
+}
+
+// A script that may not use one of its commands would end in the middle.
+TEST_F(BucketStoreTest, AUserWithoutOneCommandOwnsNothing) {
+  server_->cli({"acl", "setuser", "crawler", "on", ">word", "~*", "+@all", "-zrem"});
+  auto client = RedisClient::connect(
+      {.addresses = {server_->address()}, .username = "crawler", .password = "word"});
+  ASSERT_TRUE(client.has_value()) << client.error().message;
+  BucketStore store(**client, BucketKeys("crawl"), true);
+  const BucketStore::Claim claim{.bucket = kBucket, .token = "a"};
+  for (int i = 0; i < 2; ++i) {
+    const BucketStore::Written refused = store.claim(std::span(&claim, 1))[0].result;
+    EXPECT_EQ(refused.code, Code::kFailed);
+    EXPECT_EQ(refused.error->code, ErrorCode::kPermission) << refused.error->message;
+  }
+  EXPECT_FALSE(owner().exists);
 }
 
 TEST_F(BucketStoreTest, AUserWithoutRightsIsToldWhichKey) {

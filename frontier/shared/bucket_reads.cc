@@ -1,0 +1,239 @@
+// What is read of a bucket, and checked.
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/big_endian.h"
+#include "base/safe_text.h"
+#include "frontier/shared/bucket_store.h"
+#include "frontier/shared/redis_values.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::size_t kPart = 1000;  // elements read at once
+
+}  // namespace
+
+Result<RedisReply> BucketStore::read(const RedisCommand& command) {
+  return checked_reply(client_, command, client_.run_one(command, {.patience = patience_}));
+}
+
+std::vector<Result<BucketStore::Owner>> BucketStore::owners(std::span<const BucketId> buckets) {
+  std::vector<RedisCommand> commands;
+  for (const BucketId bucket : buckets) {
+    const std::string key = keys_.meta(bucket);
+    commands.push_back(RedisCommand("HMGET", key));
+    commands.back().arg(key).arg("t").arg("r").arg("v");
+  }
+  auto answers = client_.run(commands, {.patience = patience_});
+  std::vector<Result<Owner>> owners;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    auto reply = checked_reply(client_, commands[i], std::move(answers[i]));
+    if (!reply) {
+      owners.push_back(tl::unexpected(reply.error()));
+      continue;
+    }
+    const auto& fields = reply->elements;
+    const auto version = fields.size() == 3 && !fields[2].is_nil()
+                             ? number_in(fields[2].text)
+                             : std::optional<std::uint64_t>(0);
+    if (fields.size() != 3 || !version) {
+      owners.push_back(damaged_value(commands[i].key(), "its field v is not a number"));
+      continue;
+    }
+    const bool exists = !fields[0].is_nil() || !fields[1].is_nil() || !fields[2].is_nil();
+    owners.push_back(Owner{
+        .token = fields[0].text, .renewal = fields[1].text, .version = *version, .exists = exists});
+  }
+  return owners;
+}
+
+std::vector<Result<std::vector<InboxMessage>>> BucketStore::read_inboxes(
+    std::span<const BucketId> buckets, std::size_t limit) {
+  std::vector<RedisCommand> commands;
+  for (const BucketId bucket : buckets) {
+    const std::string key = keys_.inbox(bucket);
+    commands.push_back(RedisCommand("LRANGE", key));
+    commands.back().arg(key).arg(0).arg(static_cast<std::int64_t>(limit) - 1);
+  }
+  auto answers = client_.run(commands, {.patience = patience_});
+  std::vector<Result<std::vector<InboxMessage>>> inboxes;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    auto reply = checked_reply(client_, commands[i], std::move(answers[i]));
+    if (!reply) {
+      inboxes.push_back(tl::unexpected(reply.error()));
+      continue;
+    }
+    std::vector<InboxMessage> messages;
+    for (const RedisReply& element : reply->elements) {
+      if (element.text.size() < sizeof(MessageId)) break;
+      InboxMessage& message = messages.emplace_back();
+      std::memcpy(message.id.data(), element.text.data(), message.id.size());
+      message.body = element.text.substr(message.id.size());
+    }
+    if (messages.size() < reply->elements.size()) {
+      inboxes.push_back(damaged_value(commands[i].key(),
+                                      fmt::format("message {} is too short", messages.size())));
+    } else {
+      inboxes.push_back(std::move(messages));
+    }
+  }
+  return inboxes;
+}
+
+std::vector<Result<std::uint64_t>> BucketStore::list_sizes(std::span<const std::string> keys) {
+  std::vector<RedisCommand> commands;
+  for (const std::string& key : keys) {
+    commands.push_back(RedisCommand("LLEN", key));
+    commands.back().arg(key);
+  }
+  auto answers = client_.run(commands, {.patience = patience_});
+  std::vector<Result<std::uint64_t>> sizes;
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    sizes.push_back(
+        checked_reply(client_, commands[i], std::move(answers[i])).map([](const RedisReply& reply) {
+          return static_cast<std::uint64_t>(reply.integer);
+        }));
+  return sizes;
+}
+
+std::vector<Result<std::uint64_t>> BucketStore::inbox_sizes(std::span<const BucketId> buckets) {
+  std::vector<std::string> keys;
+  for (const BucketId bucket : buckets)
+    keys.push_back(keys_.inbox(bucket));
+  return list_sizes(keys);
+}
+
+std::vector<Result<std::uint64_t>> BucketStore::queue_sizes(BucketId bucket,
+                                                            std::span<const QueueName> queues) {
+  std::vector<std::string> keys;
+  for (const QueueName& queue : queues)
+    keys.push_back(keys_.queue(bucket, queue.host, queue.priority));
+  return list_sizes(keys);
+}
+
+Result<std::vector<QueuedUrl>> BucketStore::read_queue(BucketId bucket, HostId host,
+                                                       std::int32_t priority, std::size_t from,
+                                                       std::size_t limit) {
+  std::vector<QueuedUrl> urls;
+  if (limit == 0) return urls;
+  const std::string key = keys_.queue(bucket, host, priority);
+  RedisCommand command("LRANGE", key);
+  command.arg(key).arg(from).arg(from + limit - 1);
+  auto reply = read(command);
+  if (!reply) return tl::unexpected(reply.error());
+  for (std::size_t i = 0; i < reply->elements.size(); ++i) {
+    const auto url = decode_queued(reply->elements[i].text);
+    if (!url) return damaged_value(key, fmt::format("element {} is not a queued URL", from + i));
+    urls.push_back({.host = host,
+                    .order = {.priority = priority, .sequence = url->first},
+                    .record = std::string(url->second)});
+  }
+  return urls;
+}
+
+Result<void> BucketStore::visit_fingerprints(
+    BucketId bucket, std::uint64_t newest_segment,
+    const std::function<void(std::span<const std::uint64_t>)>& visit) {
+  std::vector<std::uint64_t> fingerprints;
+  for (std::uint64_t segment = 0; segment <= newest_segment; ++segment) {
+    const std::string key = keys_.fingerprints(bucket, segment);
+    RedisCommand command("LRANGE", key);
+    auto reply = read(command.arg(key).arg(0).arg(-1));
+    if (!reply) return tl::unexpected(reply.error());
+    for (std::size_t i = 0; i < reply->elements.size(); ++i) {
+      const std::string& bytes = reply->elements[i].text;
+      if (bytes.size() % 8 != 0) {
+        return damaged_value(
+            key, fmt::format("element {} has {} bytes, not a multiple of 8", i, bytes.size()));
+      }
+      fingerprints.resize(bytes.size() / 8);
+      std::memcpy(fingerprints.data(), bytes.data(), bytes.size());
+      visit(fingerprints);
+    }
+  }
+  return {};
+}
+
+// HSCAN returns everything that is there all the time: only the caller writes, as the owner.
+Result<void> BucketStore::visit_hash(
+    const std::string& key, const std::function<bool(std::string_view, std::string_view)>& visit) {
+  std::string cursor = "0";
+  do {
+    RedisCommand command("HSCAN", key);
+    auto reply = read(command.arg(key).arg(cursor).arg("COUNT").arg(kPart));
+    if (!reply) return tl::unexpected(reply.error());
+    if (reply->elements.size() != 2 || reply->elements[1].elements.size() % 2 != 0)
+      return damaged_value(key, "HSCAN answers with something else");
+    cursor = reply->elements[0].text;
+    const auto& fields = reply->elements[1].elements;
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2)
+      if (!visit(fields[i].text, fields[i + 1].text))
+        return damaged_value(key, fmt::format("field {}", escape_unsafe(fields[i].text)));
+  } while (cursor != "0");
+  return {};
+}
+
+Result<void> BucketStore::visit_hosts(BucketId bucket,
+                                      const std::function<void(HostId, BucketHost)>& visit) {
+  return visit_hash(keys_.hosts(bucket), [&](std::string_view field, std::string_view value) {
+    auto host = decode_bucket_host(value);
+    if (field.size() != 8 || !host) return false;
+    visit(load_big_endian<std::uint64_t>(field), std::move(*host));
+    return true;
+  });
+}
+
+Result<void> BucketStore::visit_set_aside(
+    BucketId bucket, const std::function<void(std::uint64_t, std::string_view)>& visit) {
+  return visit_hash(keys_.set_aside(bucket), [&](std::string_view field, std::string_view value) {
+    if (field.size() != 8 || !decode_set_aside(value)) return false;
+    visit(load_big_endian<std::uint64_t>(field), value);
+    return true;
+  });
+}
+
+Result<void> BucketStore::visit_deferred(BucketId bucket,
+                                         const std::function<void(DeferredUrl)>& visit) {
+  const std::string key = keys_.deferred(bucket);
+  for (std::size_t from = 0;; from += kPart) {
+    RedisCommand command("ZRANGE", key);
+    auto reply = read(command.arg(key).arg(from).arg(from + kPart - 1).arg("WITHSCORES"));
+    if (!reply) return tl::unexpected(reply.error());
+    const auto& fields = reply->elements;
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+      const auto score = number_in(fields[i + 1].text);
+      auto url = score ? decode_bucket_deferred(fields[i].text, static_cast<std::int64_t>(*score))
+                       : std::nullopt;
+      if (!url)
+        return damaged_value(key, fmt::format("member {} is not a deferred URL", from + i / 2));
+      visit(std::move(*url));
+    }
+    if (fields.size() < 2 * kPart) return {};
+  }
+}
+
+Result<std::vector<MemberTable::Seen>> BucketStore::members() {
+  std::vector<MemberTable::Seen> members;
+  const std::string key = keys_.members();
+  auto visited = visit_hash(key, [&](std::string_view name, std::string_view value) {
+    const auto record = decode_member(value);
+    if (record) members.push_back({.name = std::string(name), .record = *record});
+    return record.has_value();
+  });
+  if (!visited) return tl::unexpected(visited.error());
+  return members;
+}
+
+Result<void> BucketStore::set_member(std::string_view name, const MemberRecord& record) {
+  const std::string key = keys_.members();
+  RedisCommand command("HSET", key);
+  auto reply = read(command.arg(key).arg(name).arg(encode_member(record)));
+  if (!reply) return tl::unexpected(reply.error());
+  return {};
+}
+
+}  // namespace trawl

@@ -8,8 +8,12 @@ std::string BucketKeys::key(BucketId bucket, std::string_view name) const {
   return fmt::format("{{{}:{:x}}}{}", crawl_, bucket, name);
 }
 
-std::string BucketKeys::members() const {
-  return fmt::format("{{{}:mem}}", crawl_);
+std::string BucketKeys::crawl_key(std::string_view name) const {
+  return fmt::format("{{{}:{}}}", crawl_, name);
+}
+
+std::string BucketKeys::address(std::string_view ip) const {
+  return crawl_key(fmt::format("a:{}", ip));
 }
 
 std::string BucketKeys::queue(BucketId bucket, HostId host, std::int32_t priority) const {
@@ -19,7 +23,9 @@ std::string BucketKeys::queue(BucketId bucket, HostId host, std::int32_t priorit
 std::string_view BucketKeys::type_of(std::string_view key) {
   const std::size_t tag = key.find('}');
   switch (tag + 1 < key.size() ? key[tag + 1] : '\0') {
-    case '\0':  // the members
+    case '\0':  // of the crawl as a whole
+      return key.ends_with(":mem}") || key.ends_with(":cfg}") || key.ends_with(":bud}") ? "hash"
+                                                                                        : "string";
     case 'm':
     case 'h':
     case 'e':

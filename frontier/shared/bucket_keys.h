@@ -33,13 +33,20 @@ class BucketKeys {
   std::string probe(BucketId bucket) const { return key(bucket, "p"); }
   std::string queue(BucketId bucket, HostId host, std::int32_t priority) const;
 
-  std::string members() const;
+  // Of the crawl as a whole.
+  std::string members() const { return crawl_key("mem"); }
+  std::string config() const { return crawl_key("cfg"); }
+  std::string budgets() const { return crawl_key("bud"); }
+  // Each in its own slot.
+  std::string address(std::string_view ip) const;
+  const std::string& crawl() const noexcept { return crawl_; }
 
-  // The type, as Redis names it, that the key of a bucket has if it exists.
+  // The type, as Redis names it, that a key has if it exists.
   static std::string_view type_of(std::string_view key);
 
  private:
   std::string key(BucketId bucket, std::string_view name) const;
+  std::string crawl_key(std::string_view name) const;
   std::string crawl_;
 };
 

@@ -169,41 +169,43 @@ void RedisClient::ask_for_replicas(std::chrono::milliseconds patience) {
   for (const RedisAddress& node : slots_.nodes())
     if (!asked_for_replicas_.contains(node)) nodes.push_back(node);
   if (nodes.empty()) return;
-  for (RedisExchange& one : ask(nodes, encode_command({"ROLE"}), Clock::now() + patience)) {
-    one.visit([&](std::size_t, const RedisReply* role) {
-      if (role == nullptr) return;
-      asked_for_replicas_.insert(one.node());
-      if (role->elements.size() >= 3 && role->elements[0].text == "master" &&
-          !role->elements[2].elements.empty())
-        slots_.set_replicated(one.node());
-    });
+  for (const NodeReply& one : ask(nodes, encode_command({"ROLE"}), Clock::now() + patience)) {
+    if (!one.reply) continue;
+    asked_for_replicas_.insert(one.node);
+    const auto& role = one.reply->elements;
+    if (role.size() >= 3 && role[0].text == "master" && !role[2].elements.empty())
+      slots_.set_replicated(one.node);
   }
 }
 
-// Those that cannot be connected to are left out.
-std::vector<RedisExchange> RedisClient::ask(std::span<const RedisAddress> nodes,
-                                            std::string_view command, Time until) {
-  std::vector<RedisExchange> exchanges;
-  for (const RedisAddress& node : nodes)
-    if (auto opened = connection(node)) exchanges.emplace_back(**opened).add(command, 0);
-  finish(exchanges, until);
-  return exchanges;
-}
-
-Result<std::vector<RedisClient::NodeReply>> RedisClient::ask_each_node(
-    std::initializer_list<std::string_view> words) {
+std::vector<RedisClient::NodeReply> RedisClient::ask(std::span<const RedisAddress> nodes,
+                                                     std::string_view command, Time until) {
   std::vector<NodeReply> replies;
-  const std::vector<RedisAddress> nodes = slots_.nodes();
-  const Time until = Clock::now() + options_.connect_timeout + options_.answer_timeout;
-  for (RedisExchange& one : ask(nodes, encode_command(words), until)) {
-    one.visit([&](std::size_t, RedisReply* reply) {
-      if (reply != nullptr) replies.push_back({.node = one.node(), .reply = std::move(*reply)});
-    });
-    if (replies.empty() || replies.back().node != one.node()) return tl::unexpected(one.error());
+  std::vector<RedisExchange> exchanges;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto opened = connection(nodes[i]);
+    replies.push_back(
+        {.node = nodes[i],
+         .reply = opened ? error(ErrorCode::kUnavailable, "") : tl::unexpected(opened.error())});
+    if (opened) exchanges.emplace_back(**opened).add(command, i);
   }
-  if (replies.size() < nodes.size())
-    return error(ErrorCode::kUnavailable, "a Redis node cannot be connected to");
+  finish(exchanges, until);
+  for (RedisExchange& one : exchanges) {
+    one.visit([&](std::size_t place, RedisReply* reply) {
+      if (reply != nullptr) {
+        replies[place].reply = std::move(*reply);
+      } else {
+        replies[place].reply = tl::unexpected(one.error());
+      }
+    });
+  }
   return replies;
+}
+
+std::vector<RedisClient::NodeReply> RedisClient::ask_nodes(
+    std::span<const RedisAddress> nodes, std::initializer_list<std::string_view> words) {
+  const Time until = Clock::now() + options_.connect_timeout + options_.answer_timeout;
+  return ask(nodes, encode_command(words), until);
 }
 
 RedisAnswer RedisClient::run_one(const RedisCommand& command, const Run& how) {

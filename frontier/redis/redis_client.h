@@ -50,10 +50,10 @@ class RedisClient {
     // How long the call may take, and a little more.
     std::chrono::milliseconds patience{2000};
   };
-  // A node's answer, for commands that have no key.
+  // A node's answer to a command that has no key.
   struct NodeReply {
     RedisAddress node;
-    RedisReply reply;
+    Result<RedisReply> reply;
   };
 
   // Finds the nodes. Errors: of the last address tried, if no address works; kInvalidArgument for a
@@ -66,8 +66,9 @@ class RedisClient {
   // command can overtake an earlier one of its slot. Returns an answer for each.
   std::vector<RedisAnswer> run(std::span<const RedisCommand> commands, const Run& run);
   RedisAnswer run_one(const RedisCommand& command, const Run& run);
-  // Sends a command without key to every master, all at once.
-  Result<std::vector<NodeReply>> ask_each_node(std::initializer_list<std::string_view> words);
+  // Sends a command without key to each of these nodes, all at once; an answer for each.
+  std::vector<NodeReply> ask_nodes(std::span<const RedisAddress> nodes,
+                                   std::initializer_list<std::string_view> words);
   // Reads again which node has which slots. run() does so too when it is needed.
   Result<void> refresh();
 
@@ -83,8 +84,8 @@ class RedisClient {
   Result<void> refresh(Time until);
   Result<void> read_map(RedisExchange& exchange);
   void ask_for_replicas(std::chrono::milliseconds patience);
-  std::vector<RedisExchange> ask(std::span<const RedisAddress> nodes, std::string_view command,
-                                 Time until);
+  std::vector<NodeReply> ask(std::span<const RedisAddress> nodes, std::string_view command,
+                             Time until);
   void finish(std::span<RedisExchange> exchanges, Time until);
   void send(Attempt& attempt, std::vector<Waiting>& waiting);
   void collect(Attempt& attempt, std::vector<Waiting>& waiting);

@@ -16,8 +16,21 @@ std::uint16_t SlotMap::number_of(const RedisAddress& node) {
   return static_cast<std::uint16_t>(at + 1);
 }
 
-// [[first, last, [host, port, id, ...], replica...], ...]. A node that does not know its own
-// address leaves the host empty.
+namespace {
+
+// [host, port, id, ...]. A node that does not know its own address leaves the host empty.
+std::optional<RedisAddress> address_in(const RedisReply& node, const RedisAddress& asked) {
+  if (!node.is_array() || node.elements.size() < 2) return std::nullopt;
+  const std::int64_t port = node.elements[1].integer;
+  if (port <= 0 || port > 65535) return std::nullopt;
+  RedisAddress address{.host = node.elements[0].text, .port = static_cast<std::uint16_t>(port)};
+  if (address.host.empty() || address.host == "?") address.host = asked.host;
+  return address;
+}
+
+}  // namespace
+
+// [[first, last, node, replica...], ...].
 Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked) {
   const auto damaged = [&] {
     return error(
@@ -29,15 +42,16 @@ Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked) {
   map.is_cluster_ = true;
   for (const RedisReply& range : reply.elements) {
     if (!range.is_array() || range.elements.size() < 3) return damaged();
-    const RedisReply& node = range.elements[2];
     const std::int64_t first = range.elements[0].integer, last = range.elements[1].integer;
     if (first < 0 || last < first || last >= static_cast<std::int64_t>(kSlots)) return damaged();
-    if (!node.is_array() || node.elements.size() < 2) return damaged();
-    const std::int64_t port = node.elements[1].integer;
-    if (port <= 0 || port > 65535) return damaged();
-    RedisAddress address{.host = node.elements[0].text, .port = static_cast<std::uint16_t>(port)};
-    if (address.host.empty() || address.host == "?") address.host = asked.host;
-    const std::uint16_t number = map.number_of(address);
+    const auto address = address_in(range.elements[2], asked);
+    if (!address) return damaged();
+    const std::uint16_t number = map.number_of(*address);
+    for (std::size_t i = 3; i < range.elements.size(); ++i) {
+      const auto replica = address_in(range.elements[i], asked);
+      if (replica && std::ranges::find(map.replicas_, *replica) == map.replicas_.end())
+        map.replicas_.push_back(*replica);
+    }
     for (std::int64_t slot = first; slot <= last; ++slot) {
       map.node_of_[static_cast<std::size_t>(slot)] = number;
       if (range.elements.size() > 3) map.replicated_.set(static_cast<std::size_t>(slot));
@@ -46,6 +60,16 @@ Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked) {
   map.replicated_ |= replicated_;
   *this = std::move(map);
   return {};
+}
+
+std::vector<RedisAddress> SlotMap::nodes_without_replicas() const {
+  std::vector<bool> with(nodes_.size() + 1), alone(nodes_.size() + 1);
+  for (std::size_t slot = 0; slot < kSlots; ++slot)
+    (replicated_[slot] ? with : alone)[node_of_[slot]] = true;
+  std::vector<RedisAddress> nodes;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (alone[i + 1] && !with[i + 1]) nodes.push_back(nodes_[i]);
+  return nodes;
 }
 
 void SlotMap::set_single(const RedisAddress& server, bool has_replicas) {

@@ -32,12 +32,17 @@ class SlotMap {
   // end when a failover leaves a master without one: a write would then be in one place only.
   bool has_replicas(std::uint16_t slot) const { return replicated_[slot]; }
   const std::vector<RedisAddress>& nodes() const noexcept { return nodes_; }
+  // Of a cluster, as far as the node asked knew them.
+  const std::vector<RedisAddress>& replicas() const noexcept { return replicas_; }
+  // Nodes with slots, none of which has a replica, or had one.
+  std::vector<RedisAddress> nodes_without_replicas() const;
   bool is_cluster() const noexcept { return is_cluster_; }
 
  private:
   std::uint16_t number_of(const RedisAddress& node);
 
   std::vector<RedisAddress> nodes_;
+  std::vector<RedisAddress> replicas_;
   std::array<std::uint16_t, kSlots> node_of_{};  // 1 + index; 0: none
   std::bitset<kSlots> replicated_;
   bool is_cluster_ = false;

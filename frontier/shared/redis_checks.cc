@@ -1,0 +1,208 @@
+#include "frontier/shared/redis_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontier/shared/redis_values.h"
+
+namespace trawl {
+namespace {
+
+// The lines "name:value" of INFO.
+class NodeInfo {
+ public:
+  NodeInfo(const RedisAddress& node, std::string_view text) : node_(node) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find("\r\n"), text.size());
+      const std::string_view line = text.substr(0, end);
+      if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
+        values_.emplace(line.substr(0, colon), line.substr(colon + 1));
+      text.remove_prefix(std::min(text.size(), end + 2));
+    }
+  }
+  std::string node() const { return "the Redis node " + node_.text(); }
+  std::optional<std::string> operator[](std::string_view name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  RedisAddress node_;
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+class Checks {
+ public:
+  Checks(RedisClient& client, const RedisCheckOptions& options)
+      : client_(client), options_(options) {}
+
+  Result<RedisFindings> run() {
+    masters_ = client_.slots().nodes();
+    std::vector<RedisAddress> nodes = masters_;
+    const auto& replicas = client_.slots().replicas();
+    nodes.insert(nodes.end(), replicas.begin(), replicas.end());
+    if (auto passed = check_infos(nodes); !passed) return tl::unexpected(passed.error());
+    if (auto passed = check_settings(nodes); !passed) return tl::unexpected(passed.error());
+    warn_of_single_copies();
+    return std::move(findings_);
+  }
+
+ private:
+  bool is_master(const RedisAddress& node) const {
+    return std::ranges::find(masters_, node) != masters_.end();
+  }
+  void warn(std::string text) { findings_.warnings.push_back(std::move(text)); }
+  void warn_unchecked(std::string_view node, std::string_view what, std::string_view why) {
+    warn(fmt::format("{} does not say {}, so it could not be checked: {}", node, what, why));
+  }
+
+  Result<void> check_infos(const std::vector<RedisAddress>& nodes) {
+    for (const auto& [node, reply] : client_.ask_nodes(nodes, {"INFO"})) {
+      if (!reply) {
+        if (is_master(node)) return tl::unexpected(reply.error());
+        warn(fmt::format("a replica does not answer: {}", reply.error().message));
+        continue;
+      }
+      if (!reply->is_text()) {
+        warn_unchecked(
+            "the Redis node " + node.text(),
+            "its version, whether it evicts keys, and whether it has an append-only file",
+            reply->text + "; allow this user +info");
+        continue;
+      }
+      const NodeInfo info(node, reply->text);
+      if (auto passed = check_version(info); !passed) return passed;
+      if (auto passed = check_eviction(info); !passed) return passed;
+      if (auto passed = check_file(info); !passed) return passed;
+    }
+    return {};
+  }
+
+  Result<void> check_version(const NodeInfo& info) {
+    const std::string version = info["redis_version"].value_or("");
+    const std::size_t dot = version.find('.');
+    const auto major = number_in(std::string_view(version).substr(0, dot));
+    const std::string_view rest =
+        dot == std::string::npos ? "" : std::string_view(version).substr(dot + 1);
+    const auto minor = number_in(rest.substr(0, rest.find('.')));
+    if (!major || !minor) {
+      warn_unchecked(info.node(), "its version", "INFO has none");
+    } else if (info["kvrocks_version"]) {  // which gives the version of its protocol
+      warn(info.node() + " is Kvrocks, with which Trawl has not been tested");
+    } else if (std::pair(*major, *minor) < std::pair<std::uint64_t, std::uint64_t>(6, 2)) {
+      return error(ErrorCode::kUnsupportedVersion,
+                   fmt::format("{} is version {}; Trawl needs 6.2 or later on every node",
+                               info.node(), version));
+    }
+    return {};
+  }
+
+  Result<void> check_eviction(const NodeInfo& info) {
+    const auto policy = info["maxmemory_policy"];
+    if (!policy) {
+      warn_unchecked(info.node(), "whether it evicts keys", "INFO has no maxmemory_policy");
+    } else if (*policy != "noeviction") {
+      return error(ErrorCode::kInvalidArgument,
+                   fmt::format("{} evicts keys when its memory is full (maxmemory-policy {}), so "
+                               "URLs would be lost; set maxmemory-policy noeviction on every node",
+                               info.node(), *policy));
+    }
+    return {};
+  }
+
+  Result<void> check_file(const NodeInfo& info) {
+    if (options_.durability == SharedDurability::kAsync) return {};
+    const auto enabled = info["aof_enabled"];
+    if (!enabled) {
+      warn_unchecked(info.node(), "whether it has an append-only file", "INFO has no aof_enabled");
+    } else if (*enabled != "1") {
+      return error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} has no append-only file, so it comes back empty when it is "
+                      "started again, and its part of the crawl is lost; set appendonly "
+                      "yes on every node, or cluster.durability = \"async\" if that may be",
+                      info.node()));
+    }
+    return {};
+  }
+
+  // The values of a setting on all nodes; those that a node does not say are a warning.
+  std::vector<std::pair<RedisAddress, std::string>> setting(const std::vector<RedisAddress>& nodes,
+                                                            std::string_view name) {
+    std::vector<std::pair<RedisAddress, std::string>> values;
+    for (const auto& [node, reply] : client_.ask_nodes(nodes, {"CONFIG", "GET", name})) {
+      if (!reply) continue;  // it did not answer before
+      if (reply->is_array() && reply->elements.size() == 2) {
+        values.emplace_back(node, reply->elements[1].text);
+        continue;
+      }
+      warn_unchecked("the Redis node " + node.text(), name,
+                     reply->is_error() ? reply->text + "; allow this user +config|get"
+                                       : "it has no such setting");
+    }
+    return values;
+  }
+
+  Result<void> check_settings(const std::vector<RedisAddress>& nodes) {
+    if (options_.durability == SharedDurability::kSynced) {
+      const auto values = setting(nodes, "appendfsync");
+      findings_.syncs_always =
+          values.size() == nodes.size() &&
+          std::ranges::all_of(values, [](const auto& one) { return one.second == "always"; });
+    }
+    if (!client_.slots().is_cluster()) return {};
+    for (const auto& [node, value] : setting(nodes, "cluster-node-timeout")) {
+      const auto timeout = number_in(value);
+      if (timeout && 2 * *timeout < static_cast<std::uint64_t>(options_.lease.count())) continue;
+      return error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("the Redis node {} has cluster-node-timeout {} ms, which must be less "
+                      "than half of cluster.takeover_after ({} ms): with every failover "
+                      "all its buckets would change their owners; lower the former, or "
+                      "raise the latter",
+                      node.text(), value, options_.lease.count()));
+    }
+    for (const auto& [node, value] : setting(nodes, "cluster-require-full-coverage")) {
+      if (value == "no") continue;
+      warn(
+          fmt::format("the Redis node {} has cluster-require-full-coverage {}: when one master is "
+                      "lost with its replicas the whole crawl stands still, instead of its part; "
+                      "no is better for a crawl",
+                      node.text(), value));
+    }
+    return {};
+  }
+
+  void warn_of_single_copies() {
+    for (const RedisAddress& node : client_.slots().nodes_without_replicas()) {
+      warn(
+          fmt::format("the Redis node {} has no replica: while it is away its part of the crawl "
+                      "stands still, and if its disk is lost so are its URLs, queued and seen; {}",
+                      node.text(),
+                      options_.durability == SharedDurability::kAsync
+                          ? "without an append-only file so they are whenever it stops"
+                          : "when its machine fails, it comes back without its last two seconds, "
+                            "unless appendfsync is always"));
+    }
+  }
+
+  RedisClient& client_;
+  const RedisCheckOptions& options_;
+  std::vector<RedisAddress> masters_;
+  RedisFindings findings_;
+};
+
+}  // namespace
+
+Result<RedisFindings> check_redis(RedisClient& client, const RedisCheckOptions& options) {
+  return Checks(client, options).run();
+}
+
+}  // namespace trawl

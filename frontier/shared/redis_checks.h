@@ -1,0 +1,38 @@
+// Whether a Redis is configured so that it keeps a crawl.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "trawl/result.h"
+
+#include "frontier/redis/redis_client.h"
+
+namespace trawl {
+
+// What must hold for a write to count: cluster.durability.
+enum class SharedDurability {
+  kAsync,       // a master has it
+  kReplicated,  // a replica has it, if the master has any
+  kSynced,      // and it is on disks
+};
+
+struct RedisCheckOptions {
+  std::chrono::milliseconds lease{10'000};  // cluster.takeover_after
+  SharedDurability durability = SharedDurability::kReplicated;
+};
+
+struct RedisFindings {
+  std::vector<std::string> warnings;
+  // Each node syncs its append-only file before it answers. Otherwise, with kSynced, ends of pages
+  // must be written later than their links.
+  bool syncs_always = false;
+};
+
+// Asks all masters and replicas. Errors say what to do: kInvalidArgument for a configuration that
+// would lose the crawl or stop it; kUnsupportedVersion; kUnavailable if a master does not answer.
+// What a node does not say, to this user, is a warning.
+Result<RedisFindings> check_redis(RedisClient& client, const RedisCheckOptions& options);
+
+}  // namespace trawl

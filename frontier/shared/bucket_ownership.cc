@@ -15,7 +15,10 @@ BucketOwnership::BucketOwnership(BucketStore& store, Options options,
     : store_(store),
       options_(std::move(options)),
       clock_(std::move(clock)),
-      members_(options_.member, options_.session, 2 * options_.lease),
+      members_({.self = options_.member,
+                .session = options_.session,
+                .lease = options_.lease,
+                .previous_session = options_.previous_session}),
       buckets_(std::make_unique<Bucket[]>(options_.buckets)) {}
 
 Result<BucketOwnership::Events> BucketOwnership::step() {
@@ -23,6 +26,8 @@ Result<BucketOwnership::Events> BucketOwnership::step() {
   if (!renewed_ || clock_() - *renewed_ >= options_.lease / 4) {
     renewed_ = clock_();
     renew(events);
+    if (auto met = meet(events); !met) return tl::unexpected(met.error());
+  } else if (!members_.has_name()) {
     if (auto met = meet(events); !met) return tl::unexpected(met.error());
   }
   if (!looked_ || clock_() - *looked_ >= options_.lease / 10) {
@@ -90,15 +95,35 @@ void BucketOwnership::check_whether_emptied(const std::vector<BucketId>& lost, E
 }
 
 Result<void> BucketOwnership::meet(Events& events) {
+  if (!claims_) return {};
   auto members = store_.members();
   if (!members) {
     events.troubles.push_back(members.error());
+    members_.miss();
     return {};
   }
   if (auto seen = members_.see(*members, clock_()); !seen) return seen;
-  if (auto written = store_.set_member(options_.member, members_.beat(owned())); !written)
-    events.troubles.push_back(written.error());
+  if (const auto beat = members_.next_beat(owned(), clock_())) {
+    const BucketStore::Written written = store_.set_member(options_.member, *beat);
+    if (written.error) {
+      events.troubles.push_back(*written.error);
+    } else if (auto kept = members_.beaten(written.code == Code::kDone); !kept) {
+      return kept;
+    }
+  }
+  for (const MemberTable::Seen& one : members_.gone(clock_()))
+    if (const auto removed = store_.remove_member(one.name, one.record); removed.error)
+      events.troubles.push_back(*removed.error);
   return {};
+}
+
+BucketStore::Written BucketOwnership::leave() {
+  claims_ = false;
+  return store_.remove_member(options_.member, members_.own_record());
+}
+
+bool BucketOwnership::is_of_previous_session(const std::string& token) const {
+  return !options_.previous_session.empty() && token.starts_with(options_.previous_session + ".");
 }
 
 void BucketOwnership::look(Events& events) {
@@ -131,8 +156,10 @@ void BucketOwnership::look(Events& events) {
                       bucket.seen.renewal == owners[i]->renewal;
     if (!same) bucket.seen_since = now;
     bucket.seen = *owners[i];
-    const bool free = bucket.seen.token.empty() || now - *bucket.seen_since >= options_.lease;
-    if (!claims_ || !free || members[preferred_member(others[i], members)] != options_.member)
+    const bool free = bucket.seen.token.empty() || is_of_previous_session(bucket.seen.token) ||
+                      now - *bucket.seen_since >= options_.lease;
+    if (!claims_ || !free || !members_.has_name() ||
+        members[preferred_member(others[i], members)] != options_.member)
       continue;
     claims.push_back({.bucket = others[i], .seen = bucket.seen, .token = fresh_name()});
   }

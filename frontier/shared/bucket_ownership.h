@@ -35,6 +35,9 @@ class BucketOwnership {
     std::string session;  // of this process: unique
     BucketId buckets = 256;
     std::chrono::milliseconds lease{10'000};
+    // Of the last process of this member, if it is known to have ended, for example by the lock on
+    // its directory: what it owned may be claimed at once. Empty: not known.
+    std::string previous_session = {};
   };
   // What step() found.
   struct Events {
@@ -59,10 +62,12 @@ class BucketOwnership {
                   std::function<BootTime()> clock = BootClock::now);
 
   // Renews, looks at the others, and claims, as far as each is due. Call it at least every tenth of
-  // the lease time. Errors: kInUse if another crawler has this member's name: stop.
+  // the lease time. Errors: kInUse if another crawler has this member's name: stop. A crawler that
+  // is started again waits until its old record has not moved for the time of a lease.
   Result<Events> step();
-  // Stops claiming, for a crawler that is about to end.
-  void claim_no_more() { claims_ = false; }
+  // For a crawler that is about to end: claims no more, and takes this member off the table, so
+  // that the others claim what it releases. It goes on renewing what it owns.
+  BucketStore::Written leave();
   // Gives a bucket back whose batches are all replicated. It is dropped in any case.
   BucketStore::Written release(BucketId bucket);
   // For a batch that was refused.
@@ -95,6 +100,7 @@ class BucketOwnership {
   Result<void> meet(Events& events);
   void look(Events& events);
   void claim(std::vector<BucketStore::Claim> claims, Events& events);
+  bool is_of_previous_session(const std::string& token) const;
   void check_whether_emptied(const std::vector<BucketId>& lost, Events& events);
   void allow_starts(Bucket& bucket, BootTime sent);
 

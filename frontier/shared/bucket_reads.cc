@@ -228,12 +228,4 @@ Result<std::vector<MemberTable::Seen>> BucketStore::members() {
   return members;
 }
 
-Result<void> BucketStore::set_member(std::string_view name, const MemberRecord& record) {
-  const std::string key = keys_.members();
-  RedisCommand command("HSET", key);
-  auto reply = read(command.arg(key).arg(name).arg(encode_member(record)));
-  if (!reply) return tl::unexpected(reply.error());
-  return {};
-}
-
 }  // namespace trawl

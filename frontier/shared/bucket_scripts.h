@@ -162,6 +162,22 @@ end
 redis.call('HSET', KEYS[1], 'v', n, 'c', ARGV[3], 'q', ARGV[4], 'open', ARGV[5], 's', ARGV[6])
 return {'OK', tostring(n), tostring(missing)}
 )lua"};
+  // KEYS mem. ARGV name, record, length of its beginning that is the same in all records of its
+  // session, record that it may replace.
+  RedisScript beat{R"lua(
+local old, size = redis.call('HGET', KEYS[1], ARGV[1]), tonumber(ARGV[3])
+local is_own = not old or string.sub(old, 1, size) == string.sub(ARGV[2], 1, size)
+if not is_own and old ~= ARGV[4] then return {'FENCED'} end
+redis.call('HDEL', KEYS[1], '')
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return {'OK', '0'}
+)lua"};
+  // KEYS mem. ARGV name, record.
+  RedisScript remove_member{R"lua(
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return {'FENCED'} end
+redis.call('HDEL', KEYS[1], ARGV[1])
+return {'OK', '0'}
+)lua"};
 };
 
 }  // namespace trawl

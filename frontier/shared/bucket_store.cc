@@ -175,4 +175,20 @@ std::vector<BucketStore::Written> BucketStore::push(std::span<const Push> pushes
   return write(commands, replicated_);
 }
 
+BucketStore::Written BucketStore::set_member(std::string_view name, const MemberTable::Beat& beat) {
+  const std::string key = keys_.members();
+  RedisCommand command(scripts_.beat, std::span(&key, 1));
+  command.arg(name).arg(encode_member(beat.record));
+  command.arg(encode_member({.session = beat.record.session}).size() - 2);
+  command.arg(beat.replaces ? encode_member(*beat.replaces) : std::string());
+  return write(std::span(&command, 1), true).front();
+}
+
+BucketStore::Written BucketStore::remove_member(std::string_view name, const MemberRecord& record) {
+  const std::string key = keys_.members();
+  RedisCommand command(scripts_.remove_member, std::span(&key, 1));
+  command.arg(name).arg(encode_member(record));
+  return write(std::span(&command, 1), true).front();
+}
+
 }  // namespace trawl

@@ -117,7 +117,11 @@ class BucketStore {
                                                  std::span<const QueueName> queues);
 
   Result<std::vector<MemberTable::Seen>> members();
-  Result<void> set_member(std::string_view name, const MemberRecord& record);
+  // Writes the record of a member if it is one of its session, is absent, or is `replaces`.
+  // kFenced: another process has the name.
+  Written set_member(std::string_view name, const MemberTable::Beat& beat);
+  // Removes the record if it is still this one.
+  Written remove_member(std::string_view name, const MemberRecord& record);
 
   // What a new owner loads. Each calls `visit` with everything, in parts; with a host or a URL set
   // aside perhaps twice.

@@ -29,30 +29,66 @@ std::optional<MemberRecord> decode_member(std::string_view value) {
 }
 
 Result<void> MemberTable::see(const std::vector<Seen>& members, BootTime now) {
+  bool has_rival = false;
   for (const Seen& seen : members) {
-    if (seen.name == self_ && seen.record.session == session_) continue;
-    const auto [at, added] = known_.try_emplace(seen.name, Known{seen.record, now});
-    Known& known = at->second;
-    if (added || known.record == seen.record) continue;
-    // A process that was started again under the same name goes on with the record.
-    known = {.record = seen.record, .since = now, .moved = true};
-    if (seen.name == self_ && seen.record.beat > beats_) {
-      return error(ErrorCode::kInUse,
-                   fmt::format("another crawler of this crawl runs as the member {}; give each its "
-                               "own cluster.member",
-                               self_));
+    if (seen.name == options_.self) {
+      has_rival = seen.record.session != options_.session;
+      if (!has_rival) continue;
+      if (auto alone = see_rival(seen.record, now); !alone) return alone;
+      continue;
     }
+    const auto [at, added] = known_.try_emplace(seen.name, Known{seen.record, now});
+    if (added || at->second.record == seen.record) continue;
+    // A process that was started again under the same name goes on with the record.
+    at->second = {.record = seen.record, .since = now, .moved = true};
   }
+  if (!has_rival) rival_.reset();
   std::erase_if(known_, [&](const auto& one) {
     return std::ranges::none_of(members, [&](const Seen& s) { return s.name == one.first; });
   });
   return {};
 }
 
+Result<void> MemberTable::see_rival(const MemberRecord& record, BootTime now) {
+  if (!rival_) {
+    rival_ = Known{record, now};
+  } else if (rival_->record != record) {
+    return error(ErrorCode::kInUse,
+                 fmt::format("another crawler of this crawl runs as the member {}; give each its "
+                             "own cluster.member",
+                             options_.self));
+  }
+  return {};
+}
+
+std::optional<MemberTable::Beat> MemberTable::next_beat(std::uint64_t buckets, BootTime now) {
+  Beat beat;
+  if (!has_name_ && rival_) {
+    const bool has_ended =
+        !options_.previous_session.empty() && rival_->record.session == options_.previous_session;
+    if (!has_ended && now - rival_->since < options_.lease) return std::nullopt;
+    beat.replaces = rival_->record;
+  }
+  own_ = {options_.session, own_.beat + 1, buckets};
+  beat.record = own_;
+  return beat;
+}
+
+Result<void> MemberTable::beaten(bool written) {
+  if (!written && has_name_) {
+    return error(ErrorCode::kInUse,
+                 fmt::format("another crawler has taken the member name {} while this one stood "
+                             "still; give each its own cluster.member, and start this one again",
+                             options_.self));
+  }
+  has_name_ = written;
+  return {};
+}
+
 std::vector<std::string> MemberTable::living(BootTime now) const {
-  std::vector<std::string> names = {self_};
+  std::vector<std::string> names = {options_.self};
   for (const auto& [name, known] : known_)
-    if (name != self_ && is_fresh(known, now)) names.push_back(name);
+    if (is_fresh(known, now)) names.push_back(name);
   std::ranges::sort(names);
   return names;
 }
@@ -60,6 +96,13 @@ std::vector<std::string> MemberTable::living(BootTime now) const {
 bool MemberTable::has_moved(std::string_view name, BootTime now) const {
   const auto found = known_.find(name);
   return found != known_.end() && found->second.moved && is_fresh(found->second, now);
+}
+
+std::vector<MemberTable::Seen> MemberTable::gone(BootTime now) const {
+  std::vector<Seen> gone;
+  for (const auto& [name, known] : known_)
+    if (now - known.since >= 10 * options_.lease) gone.push_back({name, known.record});
+  return gone;
 }
 
 }  // namespace trawl

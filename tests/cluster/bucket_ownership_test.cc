@@ -26,13 +26,18 @@ constexpr milliseconds kLease{10'000};
 class Crawler {
  public:
   Crawler(RedisClient& client, const std::string& member, const std::string& session,
-          const BootTime& world, std::int64_t offset_hours = 0, double rate = 1)
+          const BootTime& world, std::int64_t offset_hours = 0, double rate = 1,
+          const std::string& previous_session = {})
       : store_(client, BucketKeys("crawl"), true),
         world_(world),
         offset_(std::chrono::hours(offset_hours)),
         rate_(rate),
         ownership_(store_,
-                   {.member = member, .session = session, .buckets = kBuckets, .lease = kLease},
+                   {.member = member,
+                    .session = session,
+                    .buckets = kBuckets,
+                    .lease = kLease,
+                    .previous_session = previous_session},
                    [this] { return now(); }) {}
 
   BootTime now() const {
@@ -154,41 +159,104 @@ TEST_F(BucketOwnershipTest, TheBucketsOfADeadCrawlerAreTakenAfterTheLease) {
 TEST_F(BucketOwnershipTest, WhatIsReleasedIsTakenAtOnce) {
   auto a = crawler("a");
   a.step();
-  a.ownership().claim_no_more();
+  EXPECT_EQ(a.ownership().leave().code, BucketStore::Written::Code::kDone);
   for (BucketId bucket = 0; bucket < kBuckets; ++bucket)
     EXPECT_EQ(a.ownership().release(bucket).code, BucketStore::Written::Code::kDone);
   EXPECT_THAT(a.startable(), IsEmpty());
   pass(milliseconds(1000));
   EXPECT_THAT(a.step().gained, IsEmpty());
   auto b = crawler("b");
-  EXPECT_THAT(b.step().gained, testing::Not(IsEmpty()));
+  EXPECT_THAT(b.step().gained, SizeIs(kBuckets)) << "a is off the table";
 }
 
-TEST_F(BucketOwnershipTest, TwoCrawlersWithOneNameAreRefused) {
+TEST_F(BucketOwnershipTest, TheSecondCrawlerOfANameIsRefusedAndOwnsNothing) {
   auto a = crawler("a");
+  a.step();
+  EXPECT_EQ(a.ownership().release(3).code, BucketStore::Written::Code::kDone);  // to be claimed
   Crawler again(*client_, "a", "another session", world_);
   std::string refused;
   for (int i = 0; i < 10 && refused.empty(); ++i) {
-    a.step();
     auto events = again.ownership().step();
-    if (!events) refused = events.error().message;
+    if (!events) {
+      refused = events.error().message;
+      EXPECT_EQ(events.error().code, ErrorCode::kInUse);
+    }
+    EXPECT_EQ(again.ownership().owned(), 0u);
     pass(milliseconds(2500));
+    a.step();
   }
   EXPECT_THAT(refused, HasSubstr("cluster.member"));
-  a.step();
+  EXPECT_THAT(a.startable(), testing::Not(IsEmpty())) << "the first one goes on";
 }
 
-TEST_F(BucketOwnershipTest, ARestartedCrawlerGoesOnUnderItsName) {
+TEST_F(BucketOwnershipTest, ARestartedCrawlerGoesOnUnderItsNameAfterTheLease) {
   {
     auto a = crawler("a");
     a.step();
   }
   Crawler again(*client_, "a", "another session", world_);
-  for (int i = 0; i < 11; ++i) {
+  for (int i = 0; i < 10; ++i) {
+    again.step();
+    EXPECT_THAT(again.startable(), IsEmpty());
+    pass(milliseconds(1000));
+  }
+  again.step();
+  EXPECT_THAT(again.startable(), SizeIs(kBuckets));
+}
+
+TEST_F(BucketOwnershipTest, ARestartedCrawlerWhoseOldProcessHasEndedGoesOnAtOnce) {
+  {
+    auto a = crawler("a");
+    a.step();
+  }
+  Crawler again(*client_, "a", "another session", world_, 0, 1, "s-a");
+  again.step();
+  EXPECT_THAT(again.startable(), SizeIs(kBuckets));
+  // Nobody else's.
+  Crawler other(*client_, "b", "b session", world_, 0, 1, "s-a");
+  EXPECT_THAT(other.step().gained, IsEmpty());
+}
+
+TEST_F(BucketOwnershipTest, ACrawlerThatStoodStillNoticesThatItWasReplaced) {
+  auto a = crawler("a");
+  a.step();
+  Crawler again(*client_, "a", "another session", world_);
+  for (int i = 0; i < 12; ++i) {
     again.step();
     pass(milliseconds(1000));
   }
   EXPECT_THAT(again.startable(), SizeIs(kBuckets));
+  const auto events = a.ownership().step();
+  ASSERT_FALSE(events.has_value());
+  EXPECT_EQ(events.error().code, ErrorCode::kInUse);
+  EXPECT_THAT(events.error().message, HasSubstr("cluster.member"));
+  EXPECT_THAT(a.startable(), IsEmpty());
+  pass(milliseconds(2500));
+  again.step();
+  EXPECT_THAT(again.startable(), SizeIs(kBuckets));
+}
+
+TEST_F(BucketOwnershipTest, MembersThatAreGoneLeaveTheTable) {
+  auto a = crawler("a"), b = crawler("b");
+  a.step();
+  b.step();
+  EXPECT_EQ(server_->cli({"hlen", "{crawl:mem}"}), "2");
+  for (int i = 0; i < 105; ++i) {
+    pass(milliseconds(1000));
+    a.step();
+    if (i == 90) {
+      EXPECT_EQ(server_->cli({"hlen", "{crawl:mem}"}), "2");
+    }
+  }
+  EXPECT_EQ(server_->cli({"hkeys", "{crawl:mem}"}), "a");
+  b.step();  // it had only stood still
+  EXPECT_EQ(server_->cli({"hlen", "{crawl:mem}"}), "2");
+  server_->cli({"hset", "{crawl:mem}", "c", "x"});
+  pass(milliseconds(2500));
+  auto events = a.ownership().step();
+  ASSERT_TRUE(events.has_value());
+  ASSERT_THAT(events->troubles, SizeIs(1));
+  EXPECT_THAT(events->troubles[0].message, HasSubstr("{crawl:mem}"));
 }
 
 TEST_F(BucketOwnershipTest, ANodeThatLostItsDataIsNotTakenForANewCrawl) {

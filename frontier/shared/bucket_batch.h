@@ -17,7 +17,7 @@ namespace trawl {
 // Names a message: the session of its sender, and a number.
 using MessageId = std::array<char, 16>;
 
-// A link found by a crawler that does not own its bucket.
+// What a crawler that does not own a bucket has for its owner: links that it found, or a command.
 struct InboxMessage {
   MessageId id{};
   std::string body;
@@ -61,6 +61,7 @@ struct BucketBatch {
 
   std::vector<std::uint64_t> admitted;  // fingerprints
   std::vector<MessageId> taken;         // in the order in which they were read
+  std::vector<MessageId> commands_taken;
   std::vector<std::pair<HostId, std::optional<BucketHost>>> hosts;  // without a value: removed
   std::vector<DeferredUrl> deferred;
   std::vector<DeferredUrl> no_longer_deferred;

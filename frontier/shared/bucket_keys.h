@@ -29,6 +29,7 @@ class BucketKeys {
   std::string hosts(BucketId bucket) const { return key(bucket, "h"); }
   std::string deferred(BucketId bucket) const { return key(bucket, "d"); }
   std::string set_aside(BucketId bucket) const { return key(bucket, "e"); }
+  std::string commands(BucketId bucket) const { return key(bucket, "x"); }
   // Where a claim tries whether all commands are allowed. Never exists otherwise.
   std::string probe(BucketId bucket) const { return key(bucket, "p"); }
   std::string queue(BucketId bucket, HostId host, std::int32_t priority) const;

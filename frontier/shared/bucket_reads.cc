@@ -53,9 +53,24 @@ std::vector<Result<BucketStore::Owner>> BucketStore::owners(std::span<const Buck
 
 std::vector<Result<std::vector<InboxMessage>>> BucketStore::read_inboxes(
     std::span<const BucketId> buckets, std::size_t limit) {
+  std::vector<std::string> keys;
+  for (const BucketId bucket : buckets)
+    keys.push_back(keys_.inbox(bucket));
+  return read_messages(keys, limit);
+}
+
+std::vector<Result<std::vector<InboxMessage>>> BucketStore::read_commands(
+    std::span<const BucketId> buckets) {
+  std::vector<std::string> keys;
+  for (const BucketId bucket : buckets)
+    keys.push_back(keys_.commands(bucket));
+  return read_messages(keys, kPart);
+}
+
+std::vector<Result<std::vector<InboxMessage>>> BucketStore::read_messages(
+    std::span<const std::string> keys, std::size_t limit) {
   std::vector<RedisCommand> commands;
-  for (const BucketId bucket : buckets) {
-    const std::string key = keys_.inbox(bucket);
+  for (const std::string& key : keys) {
     commands.push_back(RedisCommand("LRANGE", key));
     commands.back().arg(key).arg(0).arg(static_cast<std::int64_t>(limit) - 1);
   }

@@ -7,8 +7,8 @@
 namespace trawl {
 
 // The protocol is that of tests/cluster/protocol_model.h. Fields of the key `m`: `t` token of the
-// owner, empty without one; `r` name of the last claim or renewal, never used twice; `v` number of
-// the last batch; `c`, `q`, `open`, `s` as in BucketMeta.
+// owner, empty without one; `x` ids of the last commands taken; `r` name of the last claim or
+// renewal, never used twice; `v` number of the last batch; `c`, `q`, `open`, `s` as in BucketMeta.
 //
 // Each answers with an array whose first element is a word: OK; FENCED, the caller is not the
 // owner; DONE, the batch was applied before; BEHIND, earlier batches are missing; the second
@@ -23,12 +23,12 @@ namespace trawl {
 // keys, and tries all commands that batches use; and each batch reads every key that it changes
 // before its first write, by a command that fails if the type is another one.
 struct BucketScripts {
-  // KEYS m, i, h, d, e, p. ARGV token seen, renewal seen, new token.
+  // KEYS m, i, h, d, e, x, p. ARGV token seen, renewal seen, new token.
   // A claim that was executed but not answered may be sent again; it must not set `r` again then,
   // whose names would come back.
   RedisScript claim{R"lua(
-local types = {'hash', 'list', 'hash', 'zset', 'hash'}
-for k = 1, 5 do
+local types = {'hash', 'list', 'hash', 'zset', 'hash', 'list'}
+for k = 1, 6 do
   local is = redis.call('TYPE', KEYS[k]).ok
   if is ~= 'none' and is ~= types[k] then return {'FOREIGN', KEYS[k], is, types[k]} end
 end
@@ -37,7 +37,7 @@ for k, name in pairs({[3] = 'v', [5] = 'q', [6] = 'open', [7] = 's'}) do
   if not tonumber(m[k] or '0') then return {'DAMAGED', name} end
 end
 if m[1] ~= ARGV[3] and ((m[1] or '') ~= ARGV[1] or (m[2] or '') ~= ARGV[2]) then return {'FENCED'} end
-local p = KEYS[6]
+local p = KEYS[7]
 redis.call('HDEL', KEYS[1], '')
 redis.call('DEL', p)
 redis.call('RPUSH', p, 'x', 'y')
@@ -72,13 +72,13 @@ redis.call('HDEL', KEYS[1], '')
 redis.call('HSET', KEYS[1], 't', '')
 return {'OK', m[2] or '0'}
 )lua"};
-  // KEYS m, f<s>, i, h, d, e, queues. ARGV token, number, then c, q, open, s, fingerprints, and
+  // KEYS m, f<s>, i, h, d, e, x, queues. ARGV token, number, then c, q, open, s, fingerprints, and
   // lists that begin with their sizes: ids of messages taken; hosts and values (empty: removed);
   // scores and deferred URLs added; deferred URLs removed; fingerprints and values set aside
-  // (empty: removed); for each queue: sequences ended, records added. A message is popped only
-  // while its id is the one that was read: after a failover others may be at the head. A batch that
-  // was applied is written again in part, so that WAIT waits for it. The third element of OK is the
-  // number of URLs that ended but were not in their queue.
+  // (empty: removed); ids of commands taken; for each queue: sequences ended, records added. A
+  // message is popped only while its id is the one that was read: after a failover others may be at
+  // the head. A batch that was applied is written again in part, so that WAIT waits for it. The
+  // third element of OK is the number of URLs that ended but were not in their queue.
   RedisScript apply{R"lua(
 local m = redis.call('HMGET', KEYS[1], 't', 'v')
 if m[1] ~= ARGV[1] then return {'FENCED'} end
@@ -113,7 +113,8 @@ look('HLEN', 4, 2)
 look('ZCARD', 5, 2)
 look('ZCARD', 5, 1)
 look('HLEN', 6, 2)
-for k = 7, #KEYS do redis.call('LLEN', KEYS[k]) end
+look('LLEN', 7, 1)
+for k = 8, #KEYS do redis.call('LLEN', KEYS[k]) end
 at = 8
 if ARGV[7] ~= '' then
   redis.call('RPUSH', KEYS[2], ARGV[7])
@@ -135,8 +136,21 @@ each(1, function(url) redis.call('ZREM', KEYS[5], url) end)
 each(2, function(url, value)
   if value == '' then redis.call('HDEL', KEYS[6], url) else redis.call('HSET', KEYS[6], url, value) end
 end)
+if ARGV[at] == '0' then
+  at = at + 1
+else
+  local waiting, ids = redis.call('LRANGE', KEYS[7], 0, -1), ''
+  each(1, function(id)
+    ids = ids .. id
+    for i, command in ipairs(waiting) do
+      if string.sub(command, 1, 16) == id then redis.call('LREM', KEYS[7], 1, command) end
+    end
+  end)
+  local before = redis.call('HGET', KEYS[1], 'x') or ''
+  redis.call('HSET', KEYS[1], 'x', string.sub(before .. ids, -1024))
+end
 local missing = 0
-for k = 7, #KEYS do
+for k = 8, #KEYS do
   local key = KEYS[k]
   each(1, function(sequence)
     local from = 0
@@ -161,6 +175,23 @@ for k = 7, #KEYS do
 end
 redis.call('HSET', KEYS[1], 'v', n, 'c', ARGV[3], 'q', ARGV[4], 'open', ARGV[5], 's', ARGV[6])
 return {'OK', tostring(n), tostring(missing)}
+)lua"};
+  // KEYS m, x. ARGV command. A command that waits, or is one of the last 64 that were taken, is not
+  // added again.
+  RedisScript push_command{R"lua(
+local id, known = string.sub(ARGV[1], 1, 16), false
+local taken = redis.call('HGET', KEYS[1], 'x') or ''
+for at = 1, #taken, 16 do known = known or string.sub(taken, at, at + 15) == id end
+for i, command in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+  known = known or string.sub(command, 1, 16) == id
+end
+redis.call('HDEL', KEYS[1], '')
+if known then
+  redis.call('HSET', KEYS[1], 'x', taken)
+  return {'DONE', '0'}
+end
+redis.call('RPUSH', KEYS[2], ARGV[1])
+return {'OK', '0'}
 )lua"};
   // KEYS mem. ARGV name, record, length of its beginning that is the same in all records of its
   // session, record that it may replace.

@@ -67,7 +67,8 @@ std::vector<BucketStore::Claimed> BucketStore::claim(std::span<const Claim> clai
   for (const Claim& claim : claims) {
     const BucketId b = claim.bucket;
     const std::vector<std::string> keys = {keys_.meta(b),     keys_.inbox(b),     keys_.hosts(b),
-                                           keys_.deferred(b), keys_.set_aside(b), keys_.probe(b)};
+                                           keys_.deferred(b), keys_.set_aside(b), keys_.commands(b),
+                                           keys_.probe(b)};
     commands.push_back(RedisCommand(scripts_.claim, keys));
     commands.back().arg(claim.seen.token).arg(claim.seen.renewal).arg(claim.token);
   }
@@ -125,7 +126,8 @@ RedisCommand BucketStore::encode(BucketId bucket, std::string_view token, std::u
   std::vector<std::string> keys = {
       keys_.meta(bucket),     keys_.fingerprints(bucket, batch.meta.segment),
       keys_.inbox(bucket),    keys_.hosts(bucket),
-      keys_.deferred(bucket), keys_.set_aside(bucket)};
+      keys_.deferred(bucket), keys_.set_aside(bucket),
+      keys_.commands(bucket)};
   for (const BucketBatch::Queue& queue : batch.queues)
     keys.push_back(keys_.queue(bucket, queue.host, queue.priority));
   RedisCommand command(scripts_.apply, keys);
@@ -148,6 +150,9 @@ RedisCommand BucketStore::encode(BucketId bucket, std::string_view token, std::u
   command.arg(batch.set_aside.size());
   for (const auto& [fingerprint, value] : batch.set_aside)
     command.arg(encode_sequence(fingerprint)).arg(value.value_or(std::string()));
+  command.arg(batch.commands_taken.size());
+  for (const MessageId& id : batch.commands_taken)
+    command.arg(std::string_view(id.data(), id.size()));
   for (const BucketBatch::Queue& queue : batch.queues) {
     command.arg(queue.ended.size());
     for (const std::uint64_t sequence : queue.ended)
@@ -173,6 +178,16 @@ std::vector<BucketStore::Written> BucketStore::push(std::span<const Push> pushes
       commands.back().arg(message_element(message));
   }
   return write(commands, replicated_);
+}
+
+std::vector<BucketStore::Written> BucketStore::push_commands(std::span<const Command> all) {
+  std::vector<RedisCommand> commands;
+  for (const Command& one : all) {
+    const std::vector<std::string> keys = {keys_.meta(one.bucket), keys_.commands(one.bucket)};
+    commands.push_back(RedisCommand(scripts_.push_command, keys));
+    commands.back().arg(message_element(one.message));
+  }
+  return write(commands, true);
 }
 
 BucketStore::Written BucketStore::set_member(std::string_view name, const MemberTable::Beat& beat) {

@@ -76,6 +76,10 @@ class BucketStore {
     std::vector<InboxMessage> messages;
   };
 
+  struct Command {
+    BucketId bucket = 0;
+    InboxMessage message;  // its body is an encode_owner_command() of owner_command.h
+  };
   struct QueueName {
     HostId host = 0;
     std::int32_t priority = 0;
@@ -106,9 +110,14 @@ class BucketStore {
   // Appends messages to inboxes. Not fenced; may be repeated, then an owner sees them twice.
   std::vector<Written> push(std::span<const Push> pushes);
 
-  // The first messages of inboxes.
+  // Appends commands for the owners. Each is taken once, also if it is repeated.
+  std::vector<Written> push_commands(std::span<const Command> commands);
+
+  // The first messages of inboxes; their bodies are encode_requests() of url_messages.h.
   std::vector<Result<std::vector<InboxMessage>>> read_inboxes(std::span<const BucketId> buckets,
                                                               std::size_t limit);
+  // The commands that wait for the owners.
+  std::vector<Result<std::vector<InboxMessage>>> read_commands(std::span<const BucketId> buckets);
   std::vector<Result<std::uint64_t>> inbox_sizes(std::span<const BucketId> buckets);
   // URLs of a queue from the position `from` on, at most `limit`.
   Result<std::vector<QueuedUrl>> read_queue(BucketId bucket, HostId host, std::int32_t priority,
@@ -138,6 +147,8 @@ class BucketStore {
   Written written(const RedisCommand& command, RedisAnswer& answer);
   Result<RedisReply> read(const RedisCommand& command);
   std::vector<Result<std::uint64_t>> list_sizes(std::span<const std::string> keys);
+  std::vector<Result<std::vector<InboxMessage>>> read_messages(std::span<const std::string> keys,
+                                                               std::size_t limit);
   Result<void> visit_hash(const std::string& key,
                           const std::function<bool(std::string_view, std::string_view)>& visit);
 

@@ -324,7 +324,7 @@ TEST_F(BucketStoreTest, ABatchIsAppliedWholeOrNotAtAll) {
   batch.queues[0].ended = {1, 2};
   batch.queues.push_back(
       {.host = kHost, .priority = 7, .added = {encode_queued(6, record("http://a.test/6"))}});
-  batch.taken = {message_id('x')};
+  batch.taken = batch.commands_taken = {message_id('x')};
   batch.hosts = {{kHost, BucketHost{.record = {.name = "a.test"}, .priorities = {0}}}};
   batch.deferred = {{.not_before = 5, .sequence = 9, .host = kHost, .record = record("http://b/")}};
   batch.no_longer_deferred = batch.deferred;
@@ -339,8 +339,8 @@ TEST_F(BucketStoreTest, ABatchIsAppliedWholeOrNotAtAll) {
   };
   for (const std::string& key :
        {keys.fingerprints(kBucket, 0), keys.inbox(kBucket), keys.hosts(kBucket),
-        keys.deferred(kBucket), keys.set_aside(kBucket), keys.queue(kBucket, kHost, 0),
-        keys.queue(kBucket, kHost, 7)}) {
+        keys.deferred(kBucket), keys.set_aside(kBucket), keys.commands(kBucket),
+        keys.queue(kBucket, kHost, 0), keys.queue(kBucket, kHost, 7)}) {
     server_->cli({"rename", key, "{crawl:1f}saved"});
     server_->cli({"set", key, "mine"});
     const std::string before = contents();
@@ -356,7 +356,7 @@ TEST_F(BucketStoreTest, ABatchIsAppliedWholeOrNotAtAll) {
 }
 
 TEST_F(BucketStoreTest, ABucketWithForeignOrDamagedKeysIsNotClaimed) {
-  for (const char* name : {"m", "i", "h", "d", "e"}) {
+  for (const char* name : {"m", "i", "h", "d", "e", "x"}) {
     const std::string key = fmt::format("{{crawl:1f}}{}", name);
     server_->cli({"set", key, "mine"});
     const BucketStore::Claim claim{.bucket = kBucket, .token = "a"};

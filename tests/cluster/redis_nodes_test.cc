@@ -18,7 +18,7 @@ using test::RedisServer;
 
 constexpr milliseconds kLong{60'000};
 
-RedisCommand set(const std::string& key) {
+RedisCommand write_to(const std::string& key) {
   RedisCommand command("SET", key);
   command.arg(key).arg("value");
   return command;
@@ -53,7 +53,7 @@ class TwoMasters {
 constexpr const char* kOfFirst = "b";   // slot 3300
 constexpr const char* kOfSecond = "a";  // slot 15495
 
-std::unique_ptr<RedisClient> connect(const RedisOptions& options) {
+std::unique_ptr<RedisClient> connect_to(const RedisOptions& options) {
   auto client = RedisClient::connect(options);
   EXPECT_TRUE(client.has_value()) << client.error().message;
   return client ? std::move(*client) : nullptr;
@@ -62,12 +62,12 @@ std::unique_ptr<RedisClient> connect(const RedisOptions& options) {
 TEST(RedisNodes, ANodeThatDoesNotAnswerDelaysNoCommandToAnother) {
   SKIP_WITHOUT_REDIS();
   TwoMasters masters;
-  auto client = connect({.addresses = {masters.first.address()}, .answer_timeout = kLong});
+  auto client = connect_to({.addresses = {masters.first.address()}, .answer_timeout = kLong});
   // The first command is for a node that has no connection and does not log anyone in.
   masters.first.cli({"client", "kill", "type", "normal"});
   masters.first.freeze();
   auto answers = std::async(std::launch::async, [&] {
-    const std::vector<RedisCommand> commands = {set(kOfFirst), set(kOfSecond)};
+    const std::vector<RedisCommand> commands = {write_to(kOfFirst), write_to(kOfSecond)};
     return client->run(commands, {.patience = kLong});
   });
   while (masters.second.cli({"exists", kOfSecond}) != "1")
@@ -84,7 +84,7 @@ TEST(RedisNodes, ANodeThatDoesNotAnswerIsNotWaitedForToReadTheMap) {
   const RedisOptions options{.addresses = {masters.first.address(), masters.second.address()},
                              .connect_timeout = kLong,
                              .answer_timeout = kLong};
-  auto client = connect(options);
+  auto client = connect_to(options);
   masters.first.freeze();
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 4; ++i)  // begins with each of them twice
@@ -97,40 +97,41 @@ TEST(RedisNodes, AMapThatIsOldIsReadAgain) {
   SKIP_WITHOUT_REDIS();
   TwoMasters masters;
   RedisOptions options{.addresses = {masters.first.address()}, .map_age = milliseconds(0)};
-  auto fresh = connect(options);
+  auto fresh = connect_to(options);
   options.map_age = kLong;
-  auto old = connect(options);
+  auto old = connect_to(options);
   const std::uint16_t moved = 17;
   masters.move(moved);
-  EXPECT_TRUE(fresh->run_one(set(kOfFirst), {}).reply.has_value());
-  EXPECT_TRUE(old->run_one(set(kOfFirst), {}).reply.has_value());
+  EXPECT_TRUE(fresh->run_one(write_to(kOfFirst), {}).reply.has_value());
+  EXPECT_TRUE(old->run_one(write_to(kOfFirst), {}).reply.has_value());
   EXPECT_EQ(fresh->slots().node_of(moved), masters.second.address());
   EXPECT_EQ(old->slots().node_of(moved), masters.first.address());
   // A connection that broke is a reason too.
   masters.first.cli({"client", "kill", "type", "normal"});
-  old->run_one(set(kOfFirst).once(), {});
-  EXPECT_TRUE(old->run_one(set(kOfFirst), {}).reply.has_value());
+  old->run_one(write_to(kOfFirst).once(), {});
+  EXPECT_TRUE(old->run_one(write_to(kOfFirst), {}).reply.has_value());
   EXPECT_EQ(old->slots().node_of(moved), masters.second.address());
 }
 
 TEST(RedisNodes, AReplicaThatCameLaterIsWaitedFor) {
   SKIP_WITHOUT_REDIS();
   const RedisServer master;
-  auto client = connect({.addresses = {master.address()}, .map_age = milliseconds(0)});
+  auto client = connect_to({.addresses = {master.address()}, .map_age = milliseconds(0)});
   EXPECT_FALSE(client->slots().has_replicas(0));
   RedisServer replica({"--replicaof", "127.0.0.1 " + master.port()});
   while (master.cli({"info", "replication"}).find("state=online") == std::string::npos)
     std::this_thread::sleep_for(milliseconds(20));
-  EXPECT_TRUE(client->run_one(set("a"), {.wait = true, .patience = kLong}).replicated);
+  EXPECT_TRUE(client->run_one(write_to("a"), {.wait = true, .patience = kLong}).replicated);
   EXPECT_TRUE(client->slots().has_replicas(0));
   replica.stop();
-  EXPECT_FALSE(client->run_one(set("a"), {.wait = true, .patience = milliseconds(200)}).replicated);
+  EXPECT_FALSE(
+      client->run_one(write_to("a"), {.wait = true, .patience = milliseconds(200)}).replicated);
 }
 
 TEST(RedisNodes, WhatWasNotSentYetIsSentAgainAlthoughItMustNotBeExecutedTwice) {
   SKIP_WITHOUT_REDIS();
   RedisServer server;
-  auto client = connect({.addresses = {server.address()}, .answer_timeout = milliseconds(300)});
+  auto client = connect_to({.addresses = {server.address()}, .answer_timeout = milliseconds(300)});
   const auto increase = [&] {
     RedisCommand once("INCR", "n");
     once.arg("n").once();
@@ -151,8 +152,8 @@ TEST(RedisNodes, WhatWasNotSentYetIsSentAgainAlthoughItMustNotBeExecutedTwice) {
 TEST(RedisNodes, RenewalsDoNotWaitBehindOtherCommands) {
   SKIP_WITHOUT_REDIS();
   const RedisServer server;
-  auto data = connect({.addresses = {server.address()}, .answer_timeout = kLong});
-  auto for_ownership = connect({.addresses = {server.address()}});
+  auto data = connect_to({.addresses = {server.address()}, .answer_timeout = kLong});
+  auto for_ownership = connect_to({.addresses = {server.address()}});
   BucketStore store(*for_ownership, BucketKeys("crawl"), true);
   BucketOwnership ownership(store, {.member = "a", .session = "s", .buckets = 16});
   auto busy = std::async(std::launch::async, [&] {

@@ -1,0 +1,138 @@
+#include "frontier/shared/url_messages.h"
+
+#include <cstring>
+
+#include "trawl/fingerprint.h"
+
+#include "base/big_endian.h"
+#include "base/coding.h"
+#include "base/wall_time.h"
+
+namespace trawl {
+namespace {
+
+constexpr std::uint64_t kMessageFormat = 1;
+
+enum MessageBit : std::uint64_t {
+  kHasParent = 1 << 0,
+  kHasSameParent = 1 << 1,
+  kHasPriority = 1 << 2,
+  kHasRedirects = 1 << 3,
+  kHasNotBefore = 1 << 4,
+  kHasNote = 1 << 5,
+  kIsAgain = 1 << 6,
+  kIsSeenOnly = 1 << 7,
+  kHasHold = 1 << 8,
+  kHoldsAlways = 1 << 9,
+  kHasKey = 1 << 10,
+  kHasQueue = 1 << 11,
+  kAllMessageBits = (1 << 12) - 1,
+};
+
+std::uint64_t bits_of(const UrlRequest& request, std::string_view last_parent) {
+  std::uint64_t bits = 0;
+  const auto set = [&](bool is, MessageBit bit) {
+    if (is) bits |= bit;
+  };
+  const bool same = request.parent == last_parent;
+  set(!request.parent.empty() && !same, kHasParent);
+  set(!request.parent.empty() && same, kHasSameParent);
+  set(request.priority != 0, kHasPriority);
+  set(request.redirects != 0, kHasRedirects);
+  set(request.not_before.has_value(), kHasNotBefore);
+  set(!request.note.empty(), kHasNote);
+  set(request.again, kIsAgain);
+  set(request.seen_only, kIsSeenOnly);
+  set(request.hold.has_value(), kHasHold);
+  set(request.hold && request.hold->always, kHoldsAlways);
+  set(!request.key.empty(), kHasKey);
+  set(!request.queue.empty(), kHasQueue);
+  return bits;
+}
+
+}  // namespace
+
+MessageIds::MessageIds() {
+  const KeyedHash::Key random = KeyedHash::random().key();
+  std::memcpy(&session_, random.data(), sizeof(session_));
+}
+
+MessageId MessageIds::next() {
+  MessageId id;
+  store_big_endian(store_big_endian(id.data(), session_), ++number_);
+  return id;
+}
+
+std::string encode_requests(std::span<const UrlRequest> requests) {
+  std::string out;
+  put_varint(out, kMessageFormat);
+  put_varint(out, requests.size());
+  std::string_view parent;
+  for (const UrlRequest& request : requests) {
+    const std::uint64_t bits = bits_of(request, parent);
+    put_varint(out, bits);
+    put_string(out, request.url);
+    put_varint(out, request.depth);
+    if ((bits & kHasParent) != 0) put_string(out, request.parent);
+    if ((bits & kHasPriority) != 0) put_fixed(out, request.priority);
+    if ((bits & kHasRedirects) != 0) put_varint(out, request.redirects);
+    if ((bits & kHasNotBefore) != 0) put_fixed(out, not_before_milliseconds(*request.not_before));
+    if ((bits & kHasNote) != 0) put_string(out, request.note);
+    if ((bits & kHasHold) != 0) put_string(out, request.hold->reason);
+    if ((bits & kHasHold) != 0) put_fixed(out, request.hold->rules);
+    if ((bits & kHasKey) != 0) put_string(out, request.key);
+    if ((bits & kHasQueue) != 0) put_string(out, request.queue);
+    parent = request.parent;
+  }
+  return out;
+}
+
+std::optional<std::vector<UrlRequest>> decode_requests(std::string_view body) {
+  Decoder in(body);
+  if (in.varint() != kMessageFormat) return std::nullopt;
+  const std::uint64_t count = in.varint();
+  constexpr std::size_t kLeastBytes = 3;  // of a request
+  if (!in.ok() || count > in.rest().size() / kLeastBytes) return std::nullopt;
+  std::vector<UrlRequest> requests;
+  requests.reserve(count);
+  bool in_range = true;
+  const auto small = [&] {
+    const std::uint64_t value = in.varint();
+    in_range = in_range && value <= ~std::uint32_t{0};
+    return static_cast<std::uint32_t>(value);
+  };
+  std::string_view parent;
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    UrlRequest& request = requests.emplace_back();
+    const std::uint64_t bits = in.varint();
+    const auto has = [&](MessageBit bit) { return (bits & bit) != 0; };
+    // A bit that is not known would change what follows.
+    if (bits > kAllMessageBits || (has(kHasParent) && has(kHasSameParent)) ||
+        (has(kHoldsAlways) && !has(kHasHold)))
+      return std::nullopt;
+    request.url = in.string();
+    request.depth = small();
+    if (has(kHasParent)) request.parent = in.string();
+    if (has(kHasSameParent)) request.parent = parent;
+    if (has(kHasPriority)) request.priority = in.fixed<std::int32_t>();
+    if (has(kHasRedirects)) request.redirects = small();
+    if (has(kHasNotBefore)) request.not_before = from_milliseconds(in.fixed<std::int64_t>());
+    if (has(kHasNote)) request.note = in.string();
+    request.again = has(kIsAgain);
+    request.seen_only = has(kIsSeenOnly);
+    if (has(kHasHold)) {
+      HoldReason& hold = request.hold.emplace();
+      hold.reason = in.string();
+      hold.rules = in.fixed<std::uint64_t>();
+      hold.always = has(kHoldsAlways);
+    }
+    if (has(kHasKey)) request.key = in.string();
+    if (has(kHasQueue)) request.queue = in.string();
+    if (request.url.empty() || (request.hold && request.hold->reason.empty())) return std::nullopt;
+    parent = request.parent;
+  }
+  if (!in.done() || !in_range) return std::nullopt;
+  return requests;
+}
+
+}  // namespace trawl

@@ -55,8 +55,9 @@ struct BucketBatch {
   struct Queue {
     HostId host = 0;
     std::int32_t priority = 0;
-    std::vector<std::uint64_t> ended = {};  // sequences
-    std::vector<std::string> added = {};    // encode_queued(), in order
+    // Sequences; quickest in the order of the queue.
+    std::vector<std::uint64_t> ended = {};
+    std::vector<std::string> added = {};  // encode_queued(), in order
   };
 
   std::vector<std::uint64_t> admitted;  // fingerprints
@@ -67,8 +68,8 @@ struct BucketBatch {
   std::vector<DeferredUrl> no_longer_deferred;
   // Held and failed URLs by fingerprint; without a value: removed.
   std::vector<std::pair<std::uint64_t, std::optional<std::string>>> set_aside;
-  std::vector<Queue> queues;
-  BucketMeta meta;  // afterwards, without the version
+  std::vector<Queue> queues;  // each once
+  BucketMeta meta;            // afterwards, without the version
 };
 
 }  // namespace trawl

@@ -42,10 +42,9 @@ redis.call('HDEL', KEYS[1], '')
 redis.call('DEL', p)
 redis.call('RPUSH', p, 'x', 'y')
 redis.call('LLEN', p)
-redis.call('LINDEX', p, 0)
 redis.call('LRANGE', p, 0, 0)
 redis.call('LREM', p, 1, 'y')
-redis.call('LPOP', p)
+redis.call('LPOP', p, 1)
 redis.call('HSET', p, 'x', '')
 redis.call('HLEN', p)
 redis.call('HDEL', p, 'x')
@@ -90,87 +89,106 @@ if n <= v then
   return {'DONE', tostring(v)}
 end
 if n ~= v + 1 then return {'BEHIND', tostring(v)} end
+-- What is there: nothing was written if this fails.
 local at = 8
-local function count()
-  at = at + 1
-  return tonumber(ARGV[at - 1])
+local function list(size)
+  local from, n = at + 1, tonumber(ARGV[at])
+  at = from + size * n
+  return from, n
 end
-local function each(size, call)
-  local n = count()
-  for i = 1, n do
-    call(ARGV[at], ARGV[at + 1])
-    at = at + size
-  end
+local function look(call, key, n)
+  if n > 0 then redis.call(call, key) end
 end
-local function look(call, k, size)
-  local n = tonumber(ARGV[at])
-  if n > 0 then redis.call(call, KEYS[k]) end
-  at = at + 1 + size * n
+local function heads(key, n)
+  return n > 0 and redis.call('LRANGE', key, 0, n - 1) or {}
 end
 if ARGV[7] ~= '' then redis.call('LLEN', KEYS[2]) end
-look('LLEN', 3, 1)
-look('HLEN', 4, 2)
-look('ZCARD', 5, 2)
-look('ZCARD', 5, 1)
-look('HLEN', 6, 2)
-look('LLEN', 7, 1)
-for k = 8, #KEYS do redis.call('LLEN', KEYS[k]) end
-at = 8
+local message, messages = list(1)
+local inbox = heads(KEYS[3], messages)
+local host, hosts = list(2)
+look('HLEN', KEYS[4], hosts)
+local deferred, deferrals = list(2)
+local ready, readies = list(1)
+look('ZCARD', KEYS[5], deferrals + readies)
+local aside, asides = list(2)
+look('HLEN', KEYS[6], asides)
+local command, commands = list(1)
+local waiting = commands > 0 and redis.call('LRANGE', KEYS[7], 0, -1)
+local queues = {}
+for k = 8, #KEYS do
+  local ended, ends = list(1)
+  local added, adds = list(1)
+  if ends == 0 then redis.call('LLEN', KEYS[k]) end
+  queues[k] = {ended, ends, added, adds, heads(KEYS[k], ends)}
+end
+-- How many at the head begin with the names that follow each other from ARGV[from] on; popped.
+local function pop(key, present, from, n)
+  local size, k = #ARGV[from], 0
+  while k < n and present[k + 1] and string.sub(present[k + 1], 1, size) == ARGV[from + k] do
+    k = k + 1
+  end
+  if k > 0 then redis.call('LPOP', key, k) end
+  return k
+end
 if ARGV[7] ~= '' then
   redis.call('RPUSH', KEYS[2], ARGV[7])
 else
   redis.call('HDEL', KEYS[1], '')
 end
-local popping = true
-each(1, function(id)
-  if not popping then return end
-  local head = redis.call('LINDEX', KEYS[3], 0)
-  popping = head and string.sub(head, 1, 16) == id
-  if popping then redis.call('LPOP', KEYS[3]) end
-end)
-each(2, function(host, value)
-  if value == '' then redis.call('HDEL', KEYS[4], host) else redis.call('HSET', KEYS[4], host, value) end
-end)
-each(2, function(score, url) redis.call('ZADD', KEYS[5], score, url) end)
-each(1, function(url) redis.call('ZREM', KEYS[5], url) end)
-each(2, function(url, value)
-  if value == '' then redis.call('HDEL', KEYS[6], url) else redis.call('HSET', KEYS[6], url, value) end
-end)
-if ARGV[at] == '0' then
-  at = at + 1
-else
-  local waiting, ids = redis.call('LRANGE', KEYS[7], 0, -1), ''
-  each(1, function(id)
-    ids = ids .. id
-    for i, command in ipairs(waiting) do
-      if string.sub(command, 1, 16) == id then redis.call('LREM', KEYS[7], 1, command) end
+if messages > 0 then pop(KEYS[3], inbox, message, messages) end
+for i = host, host + 2 * hosts - 1, 2 do
+  if ARGV[i + 1] == '' then
+    redis.call('HDEL', KEYS[4], ARGV[i])
+  else
+    redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
+  end
+end
+for i = deferred, deferred + 2 * deferrals - 1, 2 do
+  redis.call('ZADD', KEYS[5], ARGV[i], ARGV[i + 1])
+end
+for i = ready, ready + readies - 1 do redis.call('ZREM', KEYS[5], ARGV[i]) end
+for i = aside, aside + 2 * asides - 1, 2 do
+  if ARGV[i + 1] == '' then
+    redis.call('HDEL', KEYS[6], ARGV[i])
+  else
+    redis.call('HSET', KEYS[6], ARGV[i], ARGV[i + 1])
+  end
+end
+if commands > 0 then
+  local ids = redis.call('HGET', KEYS[1], 'x') or ''
+  for i = command, command + commands - 1 do
+    ids = ids .. ARGV[i]
+    for k, one in ipairs(waiting) do
+      if string.sub(one, 1, 16) == ARGV[i] then redis.call('LREM', KEYS[7], 1, one) end
     end
-  end)
-  local before = redis.call('HGET', KEYS[1], 'x') or ''
-  redis.call('HSET', KEYS[1], 'x', string.sub(before .. ids, -1024))
+  end
+  redis.call('HSET', KEYS[1], 'x', string.sub(ids, -1024))
+end
+-- Takes a URL out, wherever it is in its queue.
+local function take(key, sequence)
+  local from = 0
+  repeat
+    local part = redis.call('LRANGE', key, from, from + 63)
+    for i, url in ipairs(part) do
+      if string.sub(url, 1, 8) == sequence then
+        redis.call('LREM', key, 1, url)
+        return 0
+      end
+    end
+    from = from + #part
+  until #part == 0
+  return 1
 end
 local missing = 0
 for k = 8, #KEYS do
-  local key = KEYS[k]
-  each(1, function(sequence)
-    local from = 0
-    repeat
-      local part = redis.call('LRANGE', key, from, from + (from == 0 and 0 or 63))
-      for i, url in ipairs(part) do
-        if string.sub(url, 1, 8) == sequence then
-          if from == 0 then redis.call('LPOP', key) else redis.call('LREM', key, 1, url) end
-          return
-        end
-      end
-      from = from + #part
-    until #part == 0
-    missing = missing + 1
-  end)
-  local added = count()
-  while added > 0 do
-    local part = math.min(added, 500)
-    redis.call('RPUSH', key, unpack(ARGV, at, at + part - 1))
-    at, added = at + part, added - part
+  local key, ended, ends, added, adds, present = KEYS[k], unpack(queues[k])
+  if ends > 0 then
+    for i = ended + pop(key, present, ended, ends), ended + ends - 1 do
+      missing = missing + take(key, ARGV[i])
+    end
+  end
+  for i = added, added + adds - 1, 500 do
+    redis.call('RPUSH', key, unpack(ARGV, i, math.min(i + 499, added + adds - 1)))
   end
 end
 redis.call('HSET', KEYS[1], 'v', n, 'c', ARGV[3], 'q', ARGV[4], 'open', ARGV[5], 's', ARGV[6])

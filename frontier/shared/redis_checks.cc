@@ -15,6 +15,8 @@
 namespace trawl {
 namespace {
 
+using std::chrono::milliseconds;
+
 // The lines "name:value" of INFO.
 class NodeInfo {
  public:
@@ -51,6 +53,7 @@ class Checks {
     if (auto passed = check_infos(nodes); !passed) return tl::unexpected(passed.error());
     if (auto passed = check_settings(nodes); !passed) return tl::unexpected(passed.error());
     warn_of_single_copies();
+    compare_clocks();
     return std::move(findings_);
   }
 
@@ -190,6 +193,39 @@ class Checks {
                           ? "without an append-only file so they are whenever it stops"
                           : "when its machine fails, it comes back without its last two seconds, "
                             "unless appendfsync is always"));
+    }
+  }
+
+  void compare_clocks() {
+    constexpr milliseconds kFar = std::chrono::minutes(1);
+    const auto wall = [] {
+      return std::chrono::duration_cast<milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch());
+    };
+    const milliseconds before = wall();
+    std::vector<milliseconds> ahead;
+    for (const auto& [node, reply] : client_.ask_nodes(masters_, {"TIME"})) {
+      const auto seconds =
+          reply && reply->elements.size() == 2 ? number_in(reply->elements[0].text) : std::nullopt;
+      const auto micros = seconds ? number_in(reply->elements[1].text) : std::nullopt;
+      if (!micros || *seconds > 100'000'000'000) continue;
+      ahead.push_back(milliseconds(*seconds * 1000 + *micros / 1000) - before);
+    }
+    if (ahead.empty()) return;
+    std::ranges::sort(ahead);
+    findings_.clock_ahead = ahead[ahead.size() / 2];
+    if (ahead.back() - ahead.front() > kFar) {
+      warn(
+          fmt::format("the clocks of the Redis nodes differ by {} s: set them by NTP; after a "
+                      "failover retries and turns of addresses would come too early or too late",
+                      (ahead.back() - ahead.front()).count() / 1000));
+    }
+    if (std::chrono::abs(findings_.clock_ahead) > kFar) {
+      warn(
+          fmt::format("this machine's clock is {} s {} those of the Redis nodes: set it by NTP; "
+                      "the crawl goes by theirs",
+                      std::chrono::abs(findings_.clock_ahead).count() / 1000,
+                      findings_.clock_ahead.count() > 0 ? "behind" : "ahead of"));
     }
   }
 

@@ -28,6 +28,10 @@ struct RedisFindings {
   // Each node syncs its append-only file before it answers. Otherwise, with kSynced, ends of pages
   // must be written later than their links.
   bool syncs_always = false;
+  // How far the wall clocks of the masters, in the median, are ahead of this machine's. Stored
+  // times (of retries, recrawls, blocks) are read by other crawlers later: counted by this
+  // machine's clock plus this, they mean the same to all.
+  std::chrono::milliseconds clock_ahead{0};
 };
 
 // Asks all masters and replicas. Errors say what to do: kInvalidArgument for a configuration that

@@ -2,6 +2,7 @@
 #include "frontier/shared/redis_checks.h"
 
 #include <array>
+#include <ctime>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -92,7 +93,8 @@ TEST(RedisChecks, WhatTheUserMayNotAskIsAWarning) {
 // Answers as a server of any version would; old ones cannot be installed here.
 class ServerOfVersion {
  public:
-  explicit ServerOfVersion(std::string version) : version_(std::move(version)) {
+  explicit ServerOfVersion(std::string version, std::int64_t clock_ahead = 0)
+      : version_(std::move(version)), clock_ahead_(clock_ahead) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -127,6 +129,10 @@ class ServerOfVersion {
   std::string answer_to(const std::string& command) const {
     if (command == "PING") return "+PONG\r\n";
     if (command == "ROLE") return "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n";
+    if (command == "TIME") {
+      const std::string seconds = std::to_string(std::time(nullptr) + clock_ahead_);
+      return "*2\r\n$" + std::to_string(seconds.size()) + "\r\n" + seconds + "\r\n$1\r\n5\r\n";
+    }
     if (command != "INFO") return "-ERR This instance has cluster support disabled\r\n";
     const std::string info = "# Server\r\nredis_version:" + version_ +
                              "\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n";
@@ -134,6 +140,7 @@ class ServerOfVersion {
   }
 
   std::string version_;
+  std::int64_t clock_ahead_;  // in seconds
   int listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
   std::uint16_t port_ = 0;
   std::thread thread_;
@@ -157,6 +164,25 @@ TEST(RedisChecks, ServersThatAreTooOldAreRefused) {
   const auto unknown = check_version("unstable");
   ASSERT_TRUE(unknown.has_value());
   EXPECT_THAT(unknown->warnings[0], HasSubstr("does not say its version"));
+}
+
+TEST(RedisChecks, AClockYearsOffIsNoticed) {
+  constexpr std::int64_t kYear = 365 * 86'400;
+  for (const std::int64_t ahead : {3 * kYear, -2 * kYear, std::int64_t{0}}) {
+    const ServerOfVersion server("7.0.15", ahead);
+    auto client = RedisClient::connect({.addresses = {server.address()}});
+    ASSERT_TRUE(client.has_value()) << client.error().message;
+    const auto found = check_redis(**client, {});
+    ASSERT_TRUE(found.has_value()) << found.error().message;
+    EXPECT_NEAR(static_cast<double>(found->clock_ahead.count()) / 1000, static_cast<double>(ahead),
+                60);
+    if (ahead == 0) {
+      EXPECT_THAT(found->warnings, ElementsAre(HasSubstr("no replica")));
+    } else {
+      EXPECT_THAT(found->warnings, ElementsAre(HasSubstr("no replica"),
+                                               HasSubstr(ahead > 0 ? "s behind" : "s ahead")));
+    }
+  }
 }
 
 // A cluster whose replica, too, is looked at: it may become a master.

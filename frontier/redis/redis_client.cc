@@ -144,8 +144,10 @@ Result<void> RedisClient::read_map(RedisExchange& exchange) {
   if (map == nullptr || role == nullptr) return tl::unexpected(exchange.error());
   const RedisAddress& node = exchange.node();
   const auto refused = [&](const RedisReply& reply, std::string_view what) {
-    return error(reply.is_error("NOPERM") ? ErrorCode::kPermission : ErrorCode::kUnavailable,
-                 fmt::format("the Redis node {} does not {}: {}", node.text(), what, reply.text));
+    const bool forbidden = reply.is_error("NOPERM");
+    return error(forbidden ? ErrorCode::kPermission : ErrorCode::kUnavailable,
+                 fmt::format("the Redis node {} does not {}: {}{}", node.text(), what, reply.text,
+                             forbidden ? "; allow cluster.username +cluster|slots and +role" : ""));
   };
   if (map->is_array()) return slots_.read(*map, node);
   if (map->text.find("cluster support disabled") == std::string::npos)

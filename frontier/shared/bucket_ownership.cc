@@ -21,16 +21,29 @@ BucketOwnership::BucketOwnership(BucketStore& store, Options options,
                 .previous_session = options_.previous_session}),
       buckets_(std::make_unique<Bucket[]>(options_.buckets)) {}
 
+// Renewals are what must not come late: their answers, 0.8 of the lease time after they were sent
+// before. With a node that does not answer, each call takes all of its patience. Then a step makes
+// no further one, and every second step renews: a tenth for renewals, two twentieths for a meeting,
+// a tenth for renewals, and the time between steps.
 Result<BucketOwnership::Events> BucketOwnership::step() {
   Events events;
-  if (!renewed_ || clock_() - *renewed_ >= options_.lease / 4) {
+  const auto is_due = [&](const std::optional<BootTime>& last, int share) {
+    return !last || clock_() - *last >= options_.lease / share;
+  };
+  if (is_due(renewed_, 4) && !std::exchange(renewed_in_vain_, false)) {
     renewed_ = clock_();
+    store_.set_patience(options_.lease / 10);
     renew(events);
-    if (auto met = meet(events); !met) return tl::unexpected(met.error());
-  } else if (!members_.has_name()) {
-    if (auto met = meet(events); !met) return tl::unexpected(met.error());
+    renewed_in_vain_ = !events.troubles.empty();
+    if (renewed_in_vain_) return events;
   }
-  if (!looked_ || clock_() - *looked_ >= options_.lease / 10) {
+  store_.set_patience(options_.lease / 20);
+  if (is_due(met_, 4) || !members_.has_name()) {
+    met_ = clock_();
+    if (auto met = meet(events); !met) return tl::unexpected(met.error());
+    if (!events.troubles.empty()) return events;
+  }
+  if (is_due(looked_, 10)) {
     looked_ = clock_();
     look(events);
   }
@@ -122,8 +135,11 @@ BucketStore::Written BucketOwnership::leave() {
   return store_.remove_member(options_.member, members_.own_record());
 }
 
-bool BucketOwnership::is_of_previous_session(const std::string& token) const {
-  return !options_.previous_session.empty() && token.starts_with(options_.previous_session + ".");
+// Whose owner is known to be none: the process before this one, or this one after a claim that was
+// not answered.
+bool BucketOwnership::is_abandoned(const std::string& token) const {
+  return token.starts_with(options_.session + ".") ||
+         (!options_.previous_session.empty() && token.starts_with(options_.previous_session + "."));
 }
 
 void BucketOwnership::look(Events& events) {
@@ -156,7 +172,7 @@ void BucketOwnership::look(Events& events) {
                       bucket.seen.renewal == owners[i]->renewal;
     if (!same) bucket.seen_since = now;
     bucket.seen = *owners[i];
-    const bool free = bucket.seen.token.empty() || is_of_previous_session(bucket.seen.token) ||
+    const bool free = bucket.seen.token.empty() || is_abandoned(bucket.seen.token) ||
                       now - *bucket.seen_since >= options_.lease;
     if (!claims_ || !free || !members_.has_name() ||
         members[preferred_member(others[i], members)] != options_.member)

@@ -56,8 +56,8 @@ class BucketOwnership {
     std::vector<Error> troubles;
   };
 
-  // The client of `store` must be one of its own: behind a pipeline full of batches, or behind the
-  // WAIT that ends it, renewals would come too late. Tests give clocks of their own.
+  // `store` is its alone, and so must be the client of it: behind a pipeline full of batches, or
+  // behind the WAIT that ends it, renewals would come too late. Tests give clocks of their own.
   BucketOwnership(BucketStore& store, Options options,
                   std::function<BootTime()> clock = BootClock::now);
 
@@ -100,7 +100,7 @@ class BucketOwnership {
   Result<void> meet(Events& events);
   void look(Events& events);
   void claim(std::vector<BucketStore::Claim> claims, Events& events);
-  bool is_of_previous_session(const std::string& token) const;
+  bool is_abandoned(const std::string& token) const;
   void check_whether_emptied(const std::vector<BucketId>& lost, Events& events);
   void allow_starts(Bucket& bucket, BootTime sent);
 
@@ -111,7 +111,8 @@ class BucketOwnership {
   std::unique_ptr<Bucket[]> buckets_;
   std::uint64_t names_ = 0;
   bool claims_ = true;
-  std::optional<BootTime> renewed_, looked_;
+  std::optional<BootTime> renewed_, met_, looked_;
+  bool renewed_in_vain_ = false;  // by the last step, some of them
 };
 
 }  // namespace trawl

@@ -44,10 +44,12 @@ Error explain_refusal(RedisClient& client, const RedisCommand& command, const Re
   }
   if (reply.is_error("NOPERM") || reply.is_error("NOAUTH") ||
       text.find("user executing the script") != std::string::npos) {
-    return {ErrorCode::kPermission,
-            fmt::format("Redis refuses access to the key {}: {}; check the rights of "
-                        "cluster.username (it needs ~{{crawl:* and +@all -@dangerous, or the like)",
-                        command.key(), text)};
+    return {
+        ErrorCode::kPermission,
+        fmt::format(
+            "Redis refuses access to the key {}: {}; check the rights of "
+            "cluster.username (it needs ~{{NAME:* with cluster.name, and +@all -@dangerous +role)",
+            command.key(), text)};
   }
   if (text.find("WRONGTYPE") != std::string::npos) {
     std::vector<std::string> keys = command.keys();

@@ -271,6 +271,29 @@ TEST_F(BucketOwnershipTest, ANodeThatLostItsDataIsNotTakenForANewCrawl) {
   EXPECT_THAT(a.step().gained, IsEmpty());
 }
 
+TEST_F(BucketOwnershipTest, AfterAnHourWithoutRedisItGoesOn) {
+  auto connected = RedisClient::connect({.addresses = {server_->address()},
+                                         .connect_timeout = milliseconds(50),
+                                         .answer_timeout = milliseconds(50)});
+  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  Crawler a(**connected, "a", "s-a", world_);
+  a.step();
+  server_->freeze();
+  for (int i = 0; i < 3; ++i) {
+    pass(std::chrono::minutes(20));
+    auto events = a.ownership().step();
+    ASSERT_TRUE(events.has_value()) << events.error().message;
+    EXPECT_THAT(events->troubles, testing::Not(IsEmpty()));
+    EXPECT_THAT(events->lost, IsEmpty());
+    EXPECT_THAT(a.startable(), IsEmpty());
+  }
+  server_->thaw();
+  pass(milliseconds(2500));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(a.step().lost, IsEmpty());
+  EXPECT_THAT(a.startable(), SizeIs(kBuckets)) << "no other crawler has claimed them";
+}
+
 // Crawlers with clocks that differ by years and go wrong by up to 5 %, at random: they freeze, end,
 // start again.
 TEST_F(BucketOwnershipTest, P1_NeverTwoOwnersWhoMayStart) {

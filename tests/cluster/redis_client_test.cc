@@ -142,6 +142,15 @@ TEST(RedisClient, ErrorsSayWhatToDo) {
   ASSERT_FALSE(needless.has_value());
   EXPECT_THAT(needless.error().message, HasSubstr("has no password"));
   options.password.clear();
+  open.cli({"acl", "setuser", "narrow", "on", ">word", "~*", "+@all", "-@dangerous"});
+  options.username = "narrow";
+  options.password = "word";
+  auto narrow = RedisClient::connect(options);
+  ASSERT_FALSE(narrow.has_value());
+  EXPECT_EQ(narrow.error().code, ErrorCode::kPermission);
+  EXPECT_THAT(narrow.error().message, HasSubstr("+role"));
+  open.cli({"acl", "setuser", "narrow", "+role"});
+  EXPECT_TRUE(RedisClient::connect(options).has_value());
   open.cli({"acl", "setuser", "reader", "on", ">word", "~*", "+@read", "+cluster", "+role"});
   options.username = "reader";
   options.password = "word";

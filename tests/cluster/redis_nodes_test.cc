@@ -148,6 +148,44 @@ TEST(RedisNodes, WhatWasNotSentYetIsSentAgainAlthoughItMustNotBeExecutedTwice) {
   EXPECT_EQ(server.cli({"get", "n"}), "2");
 }
 
+// Some of its calls wait for that node, but not for too long together.
+TEST(RedisNodes, BucketsStayOwnedWhileANodeOfOthersDoesNotAnswer) {
+  SKIP_WITHOUT_REDIS();
+  TwoMasters masters;
+  auto client = connect_to({.addresses = {masters.first.address()}});
+  const BucketKeys keys("crawl");
+  constexpr milliseconds kShortLease{5000};
+  constexpr BucketId kAll = 16;
+  BucketStore store(*client, keys, true);
+  BucketOwnership ownership(store,
+                            {.member = "a", .session = "s", .buckets = kAll, .lease = kShortLease});
+  EXPECT_EQ(ownership.step().value().gained.size(), kAll);
+  masters.second.freeze();
+  std::vector<BucketId> healthy, frozen;
+  for (BucketId b = 0; b < kAll; ++b)
+    (hash_slot(keys.meta(b)) <= 8000 ? healthy : frozen).push_back(b);
+  const BootTime until = BootClock::now() + 2 * kShortLease;
+  std::size_t troubles = 0;
+  while (BootClock::now() < until) {
+    const auto events = ownership.step();
+    ASSERT_TRUE(events.has_value()) << events.error().message;
+    troubles += events->troubles.size();
+    EXPECT_TRUE(events->lost.empty());
+    for (const BucketId b : healthy)
+      EXPECT_TRUE(ownership.may_start(b, BootClock::now())) << b;
+    std::this_thread::sleep_for(kShortLease / 20);
+  }
+  EXPECT_GT(troubles, 0u);
+  for (const BucketId b : frozen)
+    EXPECT_FALSE(ownership.may_start(b, BootClock::now())) << b;
+  masters.second.thaw();
+  for (int i = 0; i < 1000 && !ownership.may_start(frozen[0], BootClock::now()); ++i) {
+    EXPECT_TRUE(ownership.step().has_value());
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_TRUE(ownership.may_start(frozen[0], BootClock::now()));
+}
+
 // A connection of its own: the other one is busy for as long as it likes.
 TEST(RedisNodes, RenewalsDoNotWaitBehindOtherCommands) {
   SKIP_WITHOUT_REDIS();

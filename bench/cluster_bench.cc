@@ -32,6 +32,7 @@
 
 #include "bench/frontier_urls.h"
 #include "frontier/shared/bucket_store.h"
+#include "frontier/shared/message_ids.h"
 #include "frontier/shared/url_messages.h"
 #include "frontier/store/store_records.h"
 
@@ -138,7 +139,7 @@ std::string record_of(std::uint64_t host, std::uint64_t number) {
                         .depth = 3});
 }
 
-// Crawlers that own all buckets, as far as Redis can tell.
+// Crawlers that own all buckets, as far as Redis sees.
 class Crawl {
  public:
   Crawl(Server& server, std::uint64_t hosts)

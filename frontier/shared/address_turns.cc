@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kMostAllowance{1000};
 
 // KEYS address. ARGV milliseconds. 0: it is taken now; else how long it is taken, or -1 if the key
-// does not go by itself.
+// does not expire.
 const RedisScript& turn_script() {
   static const RedisScript script{R"lua(
 if redis.call('SET', KEYS[1], '', 'NX', 'PX', ARGV[1]) then return 0 end

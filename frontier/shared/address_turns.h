@@ -16,7 +16,7 @@
 
 namespace trawl {
 
-// An address whose key exists is taken; the key goes by itself, a little later than the delay: by
+// An address whose key exists is taken; the key expires a little later than the delay: by
 // the time that a request may start after its turn was asked for. So the starts of requests are the
 // delay apart, however long answers take, as far as the clocks of Redis and of the crawlers go at
 // one rate. A failover takes no turn back, but the clock of the new master counts. Costs a round

@@ -19,7 +19,7 @@ enum SettingBit : std::uint64_t {
   kAllSettingBits = (1 << 7) - 1,
 };
 
-// Times that are no times keep their meaning.
+// Values that have a meaning of their own keep it.
 std::int64_t block_milliseconds(SystemTime until) {
   if (until == HostSettings::kParked) return INT64_MAX;
   if (until == HostSettings::kNotBlocked) return INT64_MIN;

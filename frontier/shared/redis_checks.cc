@@ -45,7 +45,7 @@ class Checks {
   Checks(RedisClient& client, const RedisCheckOptions& options)
       : client_(client), options_(options) {}
 
-  Result<RedisFindings> run() {
+  Result<RedisChecks> run() {
     masters_ = client_.slots().nodes();
     std::vector<RedisAddress> nodes = masters_;
     const auto& replicas = client_.slots().replicas();
@@ -232,12 +232,12 @@ class Checks {
   RedisClient& client_;
   const RedisCheckOptions& options_;
   std::vector<RedisAddress> masters_;
-  RedisFindings findings_;
+  RedisChecks findings_;
 };
 
 }  // namespace
 
-Result<RedisFindings> check_redis(RedisClient& client, const RedisCheckOptions& options) {
+Result<RedisChecks> check_redis(RedisClient& client, const RedisCheckOptions& options) {
   return Checks(client, options).run();
 }
 

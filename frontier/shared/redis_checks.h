@@ -23,7 +23,7 @@ struct RedisCheckOptions {
   SharedDurability durability = SharedDurability::kReplicated;
 };
 
-struct RedisFindings {
+struct RedisChecks {
   std::vector<std::string> warnings;
   // Each node syncs its append-only file before it answers. Otherwise, with kSynced, ends of pages
   // must be written later than their links.
@@ -37,6 +37,6 @@ struct RedisFindings {
 // Asks all masters and replicas. Errors say what to do: kInvalidArgument for a configuration that
 // would lose the crawl or stop it; kUnsupportedVersion; kUnavailable if a master does not answer.
 // What a node does not say, to this user, is a warning.
-Result<RedisFindings> check_redis(RedisClient& client, const RedisCheckOptions& options);
+Result<RedisChecks> check_redis(RedisClient& client, const RedisCheckOptions& options);
 
 }  // namespace trawl

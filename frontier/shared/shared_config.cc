@@ -147,7 +147,7 @@ Result<JoinedCrawl> join_crawl(RedisClient& client, const BucketKeys& keys,
   if (word == "GONE") {
     return error(ErrorCode::kNotFound,
                  fmt::format("Redis has no crawl {} any more (key {}), in which this crawler took "
-                             "part; restore Redis from its backup, or begin anew with --fresh",
+                             "part; restore Redis from its backup, or begin again with --fresh",
                              keys.crawl(), key));
   }
   std::map<std::string, std::string, std::less<>> theirs;

@@ -1,10 +1,7 @@
 #include "frontier/shared/url_messages.h"
 
-#include <cstring>
+#include <cstdint>
 
-#include "trawl/fingerprint.h"
-
-#include "base/big_endian.h"
 #include "base/coding.h"
 #include "base/wall_time.h"
 
@@ -51,17 +48,6 @@ std::uint64_t bits_of(const UrlRequest& request, std::string_view last_parent) {
 }
 
 }  // namespace
-
-MessageIds::MessageIds() {
-  const KeyedHash::Key random = KeyedHash::random().key();
-  std::memcpy(&session_, random.data(), sizeof(session_));
-}
-
-MessageId MessageIds::next() {
-  MessageId id;
-  store_big_endian(store_big_endian(id.data(), session_), ++number_);
-  return id;
-}
 
 std::string encode_requests(std::span<const UrlRequest> requests) {
   std::string out;

@@ -1,7 +1,6 @@
 // Links for the owners of other buckets, as messages of an inbox.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,20 +9,7 @@
 
 #include "trawl/lease.h"
 
-#include "frontier/shared/bucket_batch.h"
-
 namespace trawl {
-
-// Ids that are never used twice: random bytes of this process, and a number. Not thread-safe.
-class MessageIds {
- public:
-  MessageIds();
-  MessageId next();
-
- private:
-  std::uint64_t session_;
-  std::uint64_t number_ = 0;
-};
 
 // The body of a message. Numbers and strings as in base/coding.h:
 //

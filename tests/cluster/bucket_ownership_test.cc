@@ -212,7 +212,7 @@ TEST_F(BucketOwnershipTest, ARestartedCrawlerWhoseOldProcessHasEndedGoesOnAtOnce
   Crawler again(*client_, "a", "another session", world_, 0, 1, "s-a");
   again.step();
   EXPECT_THAT(again.startable(), SizeIs(kBuckets));
-  // Nobody else's.
+  // Only its own.
   Crawler other(*client_, "b", "b session", world_, 0, 1, "s-a");
   EXPECT_THAT(other.step().gained, IsEmpty());
 }

@@ -24,8 +24,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<RedisFindings> check(const RedisServer& server, const RedisCheckOptions& options = {},
-                            const std::string& username = {}) {
+Result<RedisChecks> check(const RedisServer& server, const RedisCheckOptions& options = {},
+                          const std::string& username = {}) {
   auto client = RedisClient::connect({.addresses = {server.address()},
                                       .username = username,
                                       .password = username.empty() ? "" : "word"});

@@ -37,7 +37,7 @@ class TwoMasters {
              one->cli({"cluster", "info"}).find("cluster_state:ok") == std::string::npos)
         std::this_thread::sleep_for(milliseconds(20));
   }
-  // Gives a slot without keys to the second master. No client is told.
+  // Gives a slot without keys to the second master. Clients do not learn of it.
   void move(std::uint16_t slot) {
     const std::string to = second.cli({"cluster", "myid"});
     for (const RedisServer* one : {&second, &first})

@@ -33,7 +33,7 @@ void wait_until(const std::string& what, const std::function<bool()>& is) {
 }
 
 // Not fork(): a child of a process with threads may find the lock of the sanitizer's allocator
-// taken for ever, and copying its page tables takes half a second.
+// taken without end, and copying its page tables takes half a second.
 pid_t spawn(const Words& command, int out) {
   std::vector<char*> words;
   for (const std::string& word : command)

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "frontier/shared/bucket_store.h"
+#include "frontier/shared/message_ids.h"
 #include "frontier/shared/owner_command.h"
 #include "tests/cluster/redis_fixture.h"
 

@@ -58,6 +58,7 @@ std::string encode(const FirstCopy& copy) {
   record.reserve(copy.url.size() + copy.date.size() + 4);
   put_string(record, copy.url);
   put_string(record, copy.date);
+  if (!copy.record_url.empty()) put_string(record, copy.record_url);
   return record;
 }
 
@@ -66,6 +67,7 @@ std::optional<FirstCopy> decode(std::string_view record) {
   FirstCopy copy;
   copy.url = decoder.string();
   copy.date = decoder.string();
+  if (decoder.ok() && !decoder.done()) copy.record_url = decoder.string();
   // A later version may have added to it.
   return decoder.ok() ? std::optional(std::move(copy)) : std::nullopt;
 }
@@ -157,8 +159,8 @@ struct ContentIndex::State {
     failure = std::move(error);
     return tl::unexpected(*failure);
   }
-  // Holds a claim in memory.
-  void keep(Fingerprint digest, std::string&& record);
+  // Holds a claim in memory, instead of a former one of the body. `is_new`: there was none.
+  ClaimLog::Claim keep(Fingerprint digest, std::string&& record, bool is_new);
   // Takes what is in the directory.
   Result<void> restore();
   // Moves the claims in the log to the database.
@@ -183,16 +185,24 @@ Result<void> store_claims(const ContentStore& store, std::vector<ClaimLog::Claim
   return {};
 }
 
-void ContentIndex::State::keep(Fingerprint digest, std::string&& record) {
+ClaimLog::Claim ContentIndex::State::keep(Fingerprint digest, std::string&& record, bool is_new) {
   claimed_bytes.fetch_add(record.size() + kClaimOverhead, std::memory_order_relaxed);
-  std::string_view kept;
+  ClaimLog::Claim claim{.body = digest, .record = {}};
+  bool added;
   {
     const MutexLock lock(mutex);
-    kept = claimed.emplace(digest, std::move(record)).first->second;
+    const auto place = claimed.insert_or_assign(digest, std::move(record));
+    claim.record = place.first->second;
+    added = place.second;
   }
-  claims.push_back({digest, kept});
+  if (added) {
+    claims.push_back(claim);
+  } else {
+    *std::ranges::find(claims, digest, &ClaimLog::Claim::body) = claim;
+  }
   filter.insert(digest);
-  bodies.fetch_add(1, std::memory_order_relaxed);
+  if (added && is_new) bodies.fetch_add(1, std::memory_order_relaxed);
+  return claim;
 }
 
 Result<void> ContentIndex::State::move_claims() {
@@ -241,7 +251,7 @@ Result<void> ContentIndex::State::recount() {
 // are then counted once.
 Result<void> ContentIndex::State::restore() {
   auto replayed = log.replay(hash.key(), writes.sync, [this](const ClaimLog::Claim& claim) {
-    keep(claim.body, std::string(claim.record));
+    keep(claim.body, std::string(claim.record), true);
   });
   if (!replayed) return tl::unexpected(store->file_error(replayed.error(), "open"));
   if (!store->is_open()) return {};
@@ -291,10 +301,17 @@ Result<std::optional<FirstCopy>> ContentIndex::claim(std::string_view digest,
   State& state = *state_;
   if (state.failure) return tl::unexpected(*state.failure);
   const Fingerprint fingerprint = state.hash(digest);
-  if (auto known = state.read(fingerprint); !known || *known) return known;
-  state.keep(fingerprint, encode(copy));
-  state.log.add(state.claims.back());
-  return std::nullopt;
+  auto known = state.read(fingerprint);
+  if (!known) return known;
+  FirstCopy claimed = known->value_or(copy);
+  const bool has_first_record = *known && claimed.date.empty() && !copy.date.empty();
+  if (*known && !has_first_record) return known;
+  if (has_first_record) {
+    claimed.date = copy.date;
+    if (copy.url != claimed.url) claimed.record_url = copy.url;
+  }
+  state.log.add(state.keep(fingerprint, encode(claimed), !*known));
+  return known;
 }
 
 Result<void> ContentIndex::commit() {

@@ -12,10 +12,12 @@
 
 namespace trawl {
 
-// The first fetch of a body.
+// The first fetch of a body, and the record to which revisits refer.
 struct FirstCopy {
   std::string url;
-  std::string date;  // WARC-Date of its record; empty: no record to which a revisit can refer
+  std::string date;             // WARC-Date of the record with the body; empty: there is none
+  std::string record_url = {};  // its URL, if it is of a later copy: the first was not kept
+  const std::string& url_of_record() const { return record_url.empty() ? url : record_url; }
   friend bool operator==(const FirstCopy&, const FirstCopy&) = default;
 };
 
@@ -41,7 +43,8 @@ class ContentIndex {
 
   // The first copy of the body, also if it was claimed but not committed yet.
   Result<std::optional<FirstCopy>> find(std::string_view digest) const;
-  // The first copy if there is one; otherwise none, and `copy` becomes the first.
+  // The first copy if there is one; otherwise none, and `copy` becomes the first. If there is one
+  // without a record and `copy` has one, its record becomes that of the body.
   Result<std::optional<FirstCopy>> claim(std::string_view digest, const FirstCopy& copy);
   // Makes the claims durable. After an error all later calls return the error.
   Result<void> commit();

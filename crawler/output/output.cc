@@ -86,16 +86,14 @@ class OutputImpl final : public Output {
     return {};
   }
 
-  std::optional<FirstCopy> find_duplicate(std::string_view digest,
-                                          std::string_view url) const override {
+  std::optional<FirstCopy> find_body(std::string_view digest) const override {
     if (sinks_.index() == nullptr) return std::nullopt;
     auto first = sinks_.index()->find(digest);
     if (!first) {
       keep(first.error());
       return std::nullopt;
     }
-    if (!*first || (*first)->url == url) return std::nullopt;
-    return std::move(*first);
+    return *std::move(first);
   }
 
   std::uint64_t queued_bytes() const override {

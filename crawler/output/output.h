@@ -76,10 +76,9 @@ class Output {
   // Returns when everything submitted before is written and the callbacks have returned.
   virtual Result<void> flush() = 0;
 
-  // The URL that had this body first, unless it is `url`. Pages that were submitted but not written
-  // yet may be missing here, but not in pages.jsonl.
-  virtual std::optional<FirstCopy> find_duplicate(std::string_view digest,
-                                                  std::string_view url) const = 0;
+  // The URL that had this body first, and the record that has it. Pages that were submitted but not
+  // written yet may be missing here, but not when they are written.
+  virtual std::optional<FirstCopy> find_body(std::string_view digest) const = 0;
 
   // Memory of the pages that wait to be written.
   virtual std::uint64_t queued_bytes() const = 0;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/file_io.h"
-#include "crawler/output/body_index_sink.h"
 #include "crawler/output/durable_directory.h"
 
 namespace trawl {
@@ -117,7 +116,7 @@ Result<void> OutputSinks::open_sinks(const CrawlConfig& config,
                                   {.sync = sync_, .expected_bodies = config.filter.expected_urls});
   if (!index) return tl::unexpected(index.error());
   auto bodies = std::make_unique<BodyIndexSink>(*std::move(index));
-  index_ = &bodies->index();
+  bodies_ = bodies.get();
   sinks_ = *std::move(records);
   sinks_.push_back(std::move(bodies));
   std::move(lines->begin(), lines->end(), std::back_inserter(sinks_));
@@ -204,12 +203,20 @@ Result<void> OutputSinks::write(std::span<PageOutput* const> group, bool complet
   const OneAtATime::Use use(using_);
   for (const auto& sink : sinks_)
     sink->begin();
+  auto written = write_all(group, complete, abandoned);
+  if (written) return written;
+  for (const auto& sink : sinks_)
+    sink->take_back();
+  return written;
+}
+
+Result<void> OutputSinks::write_all(std::span<PageOutput* const> group, bool complete,
+                                    const std::atomic<bool>& abandoned) {
+  for (PageOutput* const page : group) {
+    if (auto entered = bodies_->enter(*page); !entered) return entered;
+  }
   for (std::size_t i = 0; i < sinks_.size(); ++i) {
-    auto written = write_sink(i, group, complete, abandoned);
-    if (written) continue;
-    for (const auto& sink : sinks_)
-      sink->take_back();
-    return written;
+    if (auto written = write_sink(i, group, complete, abandoned); !written) return written;
   }
   return {};
 }
@@ -247,7 +254,7 @@ Result<void> OutputSinks::close() {
     auto closed = sink->close();
     if (result) result = std::move(closed);
   }
-  index_ = nullptr;
+  bodies_ = nullptr;
   sinks_.clear();
   return result;
 }

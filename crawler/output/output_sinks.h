@@ -14,6 +14,7 @@
 #include "trawl/result.h"
 
 #include "base/one_thread.h"
+#include "crawler/output/body_index_sink.h"
 #include "crawler/output/built_in_sinks.h"
 #include "crawler/output/content_index.h"
 #include "crawler/output/output_sink.h"
@@ -22,7 +23,7 @@
 namespace trawl {
 
 // The order of writing: sinks of records, the index of bodies, sinks of lines; within a stage the
-// order of the kinds.
+// order of the kinds. Before that, all pages of a group are entered in the index, in memory only.
 //
 // Const functions are thread-safe, also during the others, which must be called one at a time.
 class OutputSinks {
@@ -75,7 +76,10 @@ class OutputSinks {
   // Closes all of them. No call but the destructor and those without an effect on sinks follows.
   Result<void> close();
 
-  const ContentIndex* index() const noexcept { return index_; }  // null after close()
+  // Null after close().
+  const ContentIndex* index() const noexcept {
+    return bodies_ == nullptr ? nullptr : &bodies_->index();
+  }
   const std::string& pages_path() const noexcept { return pages_path_; }
   const std::vector<std::string>& repairs() const noexcept { return repairs_; }
 
@@ -83,13 +87,15 @@ class OutputSinks {
   OutputSinks() = default;
   Result<void> open_sinks(const CrawlConfig& config, const std::filesystem::path& directory,
                           const std::filesystem::path& state_dir, std::span<const SinkKind> kinds);
+  Result<void> write_all(std::span<PageOutput* const> group, bool complete,
+                         const std::atomic<bool>& abandoned);
   Result<void> write_sink(std::size_t sink, std::span<PageOutput* const> group, bool complete,
                           const std::atomic<bool>& abandoned);
 
   std::vector<std::unique_ptr<OutputSink>> sinks_;  // in the order of writing
   SinkInputs inputs_;
   std::vector<std::size_t> link_sinks_, skipped_sinks_, body_sinks_;  // those that take them
-  const ContentIndex* index_ = nullptr;
+  BodyIndexSink* bodies_ = nullptr;                                   // one of `sinks_`
   std::string pages_path_;
   bool sync_ = false;
   std::vector<std::string> repairs_;

@@ -7,7 +7,7 @@ namespace trawl {
 std::uint64_t PageOutput::memory() const noexcept {
   std::uint64_t bytes = sizeof *this + parts.capacity() * sizeof(std::string);
   if (page.text) bytes += page.text->capacity();
-  if (warc) bytes += warc->bytes.capacity() + warc->cdxj.capacity();
+  if (warc) bytes += warc->bytes.capacity() + warc->cdxj.capacity() + warc->replaceable.memory();
   for (const std::string& part : parts)
     bytes += part.capacity();
   return bytes;

@@ -97,7 +97,8 @@ struct PageOutput {
   // False: no line in pages.jsonl (for a URL that was skipped when its turn came, for example);
   // the rest is written.
   bool listed = true;
-  // The page's records: a revisit if the body was known when they were made.
+  // The page's records: a revisit if the body was known when they were made. When they are written,
+  // a response becomes a revisit if its body is known by then.
   std::optional<WarcRecords> warc;
   // What the sinks have encoded already, a string for each: OutputSinks::add_link() and others.
   // One buffer and not a list of links, because pages have hundreds of them.
@@ -120,13 +121,12 @@ struct PageOutput {
   // Frees all that was to be written, and gives back the charge.
   void discard() noexcept;
 
-  // Set by the sinks, for those after them.
+  // Set by the sinks, for those after them; the first two before any of them writes.
   struct Written {
-    std::optional<WarcLocation> place;  // of the response or revisit record; none: no record
-    // WARC-Date of the record, if it holds the body, so that a revisit can refer to it.
-    std::string date;
-    std::string duplicate_of;  // the URL that had the same body first; empty: none
-    std::string file;          // with the body, in output.directory; empty: none
+    std::string duplicate_of;               // the URL that had the same body first; empty: none
+    std::optional<RevisitOf> earlier_body;  // the record that has the same body; none: this one
+    std::optional<WarcLocation> place;      // of the response or revisit record; none: no record
+    std::string file;                       // with the body, in output.directory; empty: none
   } written;
 };
 

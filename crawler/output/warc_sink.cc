@@ -13,7 +13,7 @@ namespace {
 
 class WarcEncoder final : public ExchangeEncoder {
  public:
-  explicit WarcEncoder(bool metadata) : builder_({.metadata = metadata}) {}
+  explicit WarcEncoder(bool metadata) : builder_({.metadata = metadata, .replaceable = true}) {}
 
   void encode(const WarcExchange& exchange, const std::string& digest, const RevisitOf* revisit,
               PageOutput& page, std::string&) override {
@@ -42,11 +42,11 @@ class WarcSink final : public OutputSink {
 
   Result<void> add(PageOutput& page, std::string_view) override {
     if (!page.warc) return {};
+    if (page.written.earlier_body && page.warc->replaceable)
+      builder_.replace_by_revisit(*page.warc, *page.written.earlier_body);
     auto place = files_->append(*page.warc);
     if (!place) return tl::unexpected(place.error());
     page.written.place = std::move(*place);
-    // A revisit record holds no body, so no other can refer to it.
-    if (page.warc->page_bytes > 0) page.written.date = std::move(page.warc->date);
     page.warc.reset();
     return {};
   }
@@ -62,6 +62,7 @@ class WarcSink final : public OutputSink {
 
  private:
   std::unique_ptr<WarcFiles> files_;
+  WarcBuilder builder_;  // of revisits
   const bool metadata_;
   const bool files_age_;
 };

@@ -30,6 +30,11 @@ WarcExchange exchange_of(std::string_view url, const HttpResponse& response) {
   return exchange;
 }
 
+// Empty if the pages' digests are not of the kind that WARC files have.
+std::string archived_digest(const std::string& digest) {
+  return digest.starts_with("sha1:") ? digest : std::string();
+}
+
 }  // namespace
 
 PageHandler::PageHandler(CrawlContext& context, PageReader& reader)
@@ -182,8 +187,10 @@ void PageHandler::compare(PageInHand& page) {
   page.output.page.digest = reader_.digest(response, page.read);
   if (!is_2xx(response.status)) return;
   page.unchanged = page.open.lease.recrawl && page.output.page.digest == page.note.digest;
-  if (!page.unchanged)
-    page.first_copy = context_.output.find_duplicate(page.output.page.digest, page.open.lease.url);
+  if (!page.unchanged) {
+    page.first_copy = context_.output.find_body(page.output.page.digest);
+    if (page.first_copy && page.first_copy->url == page.open.lease.url) page.first_copy.reset();
+  }
   // An old page that is unchanged is not a sign of a trap.
   if (!page.unchanged) watch_for_traps(page);
 }
@@ -206,42 +213,55 @@ void PageHandler::watch_for_traps(const PageInHand& page) {
   }
 }
 
+// The index of bodies knows which record was written; what was noted of the URL's last fetch, which
+// may have become a revisit when it was written, counts where the index has nothing.
+std::optional<RevisitOf> PageHandler::find_earlier(const PageInHand& page) const {
+  const std::string& digest = page.output.page.digest;
+  const bool not_modified = page.response.status == 304 && page.unchanged;
+  if (!not_modified && (digest.empty() || !is_2xx(page.response.status))) return std::nullopt;
+  RevisitOf earlier{.url = {},
+                    .date = {},
+                    .digest = archived_digest(digest),
+                    .server_not_modified = not_modified};
+  const auto refer_to = [&earlier](const std::string& url, const std::string& date) {
+    earlier.url = url;
+    earlier.date = date;
+    return earlier;
+  };
+  if (!digest.empty()) {
+    const auto first = context_.output.find_body(digest);
+    if (first && !first->date.empty()) return refer_to(first->url_of_record(), first->date);
+  }
+  if (page.unchanged && !page.note.first_date.empty())
+    return refer_to(page.note.first_url, page.note.first_date);
+  if (not_modified) return refer_to(page.open.lease.url, {});
+  if (context_.known_bodies == nullptr || earlier.digest.empty()) return std::nullopt;
+  const auto known = context_.known_bodies->find(digest);
+  if (!known) context_.stop_with(known.error());
+  if (!known || !*known) return std::nullopt;
+  return refer_to((*known)->url, (*known)->date);
+}
+
 void PageHandler::add_exchange(PageInHand& page) {
   const HttpResponse& response = page.response;
   if (!inputs_.exchanges || response.response_head.empty()) return;
-  if (!page.unchanged && !is_kept(response)) return;
   if (is_left_out(page)) return;
+  page.earlier = find_earlier(page);
+  // A 304 does not have the content type of what is kept.
+  const bool has_earlier = response.status == 304 && page.earlier && !page.earlier->date.empty();
+  if (!has_earlier && !is_kept(response)) return;
   const Lease& lease = page.open.lease;
   std::vector<WarcOutlink> outlinks;
   if (inputs_.outlinks && page.parsed) {
     for (const Link& link : page.read.links.links)
       outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
   }
-  // Without WARC files, another digest is used than theirs.
-  const std::string& page_digest = page.output.page.digest;
-  const std::string digest = page_digest.starts_with("sha1:") ? page_digest : std::string();
-  std::optional<RevisitOf> revisit;
-  if (response.status == 304 && page.unchanged) {
-    revisit = {.url = page.note.first_url.empty() ? lease.url : page.note.first_url,
-               .date = page.note.first_date,
-               .digest = digest,
-               .server_not_modified = true};
-  } else if (page.unchanged && !page.note.first_date.empty()) {
-    revisit = {.url = page.note.first_url, .date = page.note.first_date, .digest = digest};
-  } else if (page.first_copy && !page.first_copy->date.empty()) {
-    revisit = {.url = page.first_copy->url, .date = page.first_copy->date, .digest = digest};
-  } else if (context_.known_bodies != nullptr && !digest.empty() && is_2xx(response.status)) {
-    auto known = context_.known_bodies->find(digest);
-    if (!known) return context_.stop_with(std::move(known.error()));
-    page.known_copy = *std::move(known);
-    if (page.known_copy)
-      revisit = {.url = page.known_copy->url, .date = page.known_copy->date, .digest = digest};
-  }
   WarcExchange exchange = exchange_of(lease.url, response);
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
-  encoders_.add_exchange(page.output, exchange, digest, revisit ? &*revisit : nullptr);
+  encoders_.add_exchange(page.output, exchange, archived_digest(page.output.page.digest),
+                         page.earlier ? &*page.earlier : nullptr);
 }
 
 // Whether the body is for the sinks that take bodies.
@@ -259,9 +279,12 @@ bool PageHandler::is_left_out(const PageInHand& page) const {
   if (!output.respect_noarchive && !output.respect_noindex) return false;
   if (output.respect_noarchive && record.noarchive) return true;
   if (output.respect_noindex && record.noindex) return true;
-  // A body that was not read again asks for what it did before: it is kept if that one was.
+  // A page that was not read again asks for what it did before: it is kept if that one was. What is
+  // not a page asks in its header alone.
+  const bool was_read = page.response.status == 304 || reader_.is_parsed(page.response);
+  if (!was_read || page.parsed) return false;
   if (page.unchanged) return !inputs_.exchanges || page.note.first_date.empty();
-  return page.first_copy && !page.parsed && page.first_copy->date.empty();
+  return page.first_copy && page.first_copy->date.empty();
 }
 
 bool PageHandler::is_kept(const HttpResponse& response) const {
@@ -320,12 +343,9 @@ void PageHandler::plan_recrawl(PageInHand& page) {
     if (status != 304 || !page.response.last_modified.empty())
       next.last_modified = page.response.last_modified;
     next.digest = digest;
-    if (page.first_copy && !page.first_copy->date.empty()) {
-      next.first_url = page.first_copy->url;
-      next.first_date = page.first_copy->date;
-    } else if (page.known_copy) {
-      next.first_url = page.known_copy->url;
-      next.first_date = page.known_copy->date;
+    if (page.earlier && !page.earlier->date.empty()) {
+      next.first_url = page.earlier->url;
+      next.first_date = page.earlier->date;
     } else if (!page.unchanged || (status != 304 && page.note.first_date.empty())) {
       // Every kind of record that is written has the body.
       next.first_url = lease.url;

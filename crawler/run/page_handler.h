@@ -71,6 +71,7 @@ class PageHandler {
   void watch_for_traps(const PageInHand& page);
   bool is_kept(const HttpResponse& response) const;
   bool is_left_out(const PageInHand& page) const;
+  std::optional<RevisitOf> find_earlier(const PageInHand& page) const;
   void add_exchange(PageInHand& page);
   bool keeps_body(const PageInHand& page, const Result& result) const;
   void plan_recrawl(PageInHand& page);

@@ -28,7 +28,7 @@ struct PageInHand {
   Outcome& outcome;
   RobotsDirectives asked = {};                         // X-Robots-Tag
   std::optional<FirstCopy> first_copy = std::nullopt;  // another URL had this body first
-  std::optional<FirstCopy> known_copy = std::nullopt;  // an earlier crawl has this body
+  std::optional<RevisitOf> earlier = std::nullopt;     // the record that has this body
   bool unchanged = false;                              // since the fetch before
   bool parsed = false;                                 // its links are in `read`
   bool leads_on = true;                                // see PageFollower::leads_on()

@@ -1,6 +1,7 @@
 #include "crawler/warc/warc_builder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,8 @@ struct WarcBuilder::State {
 
   void add_main(const WarcExchange& exchange, const Common& common, const std::string& digest,
                 const RevisitOf* revisit_of, WarcRecords& records);
+  void append_main(const ReplaceableResponse& main, const RevisitOf* of, std::string_view truncated,
+                   std::string_view payload, WarcRecords& records);
   void add_request(const WarcExchange& exchange, const Common& common, WarcRecords& records);
   void add_metadata(const WarcExchange& exchange, const Common& common, WarcRecords& records);
   // `fields` are the record's fields without its length and block digest.
@@ -72,12 +75,13 @@ void append_http_fields(std::string& fields, const WarcExchange& exchange) {
 }
 
 // The fields that begin every record.
-std::string first_fields(std::string_view type, const std::string& id, const Common& common) {
+std::string first_fields(std::string_view type, const std::string& id, const std::string& url,
+                         const std::string& date) {
   std::string fields;
   append_field(fields, "WARC-Type", type);
   append_field(fields, "WARC-Record-ID", id);
-  append_field(fields, "WARC-Date", common.date);
-  append_field(fields, "WARC-Target-URI", common.url);
+  append_field(fields, "WARC-Date", date);
+  append_field(fields, "WARC-Target-URI", url);
   return fields;
 }
 
@@ -109,43 +113,56 @@ void WarcBuilder::State::append_member(std::string& fields, std::string_view blo
   if (text.capacity() > kMaxKeptText) text = {};
 }
 
+// The main record: a response, or a revisit if there is `of`.
+void WarcBuilder::State::append_main(const ReplaceableResponse& main, const RevisitOf* of,
+                                     std::string_view truncated, std::string_view payload,
+                                     WarcRecords& records) {
+  std::string fields =
+      first_fields(of != nullptr ? "revisit" : "response", main.id, main.url, records.date);
+  fields += main.http_fields;
+  if (of != nullptr) append_revisit_fields(fields, *of);
+  append_ascii_field(fields, "WARC-Payload-Digest", main.digest);
+  append_ascii_field(fields, "WARC-Truncated",
+                     of != nullptr && !of->server_not_modified ? "length" : truncated);
+  append_field(fields, "Content-Type", "application/http;msgtype=response");
+  if (of != nullptr) payload = {};
+  append_member(fields, main.head, payload, records.bytes);
+  records.main_length = records.bytes.size();
+  records.page_bytes = payload.size();
+  const HttpHeadInfo facts = read_http_head(main.head);
+  records.cdxj = cdxj_start({.url = main.url,
+                             .date = records.date,
+                             .mime = of != nullptr ? "warc/revisit" : facts.mime,
+                             .status = facts.status,
+                             .digest = main.digest});
+}
+
 void WarcBuilder::State::add_main(const WarcExchange& exchange, const Common& common,
                                   const std::string& digest, const RevisitOf* revisit_of,
                                   WarcRecords& records) {
-  const bool revisit = revisit_of != nullptr;
-  const bool not_modified = revisit && revisit_of->server_not_modified;
+  const bool not_modified = revisit_of != nullptr && revisit_of->server_not_modified;
   std::optional<std::uint64_t> payload_size;
   if (!not_modified && !has_no_body(exchange.status)) payload_size = exchange.payload.size();
-  const std::string head =
-      archived_response_head(exchange.response_head, exchange.status, payload_size);
+  ReplaceableResponse main{
+      .url = common.url,
+      .id = common.main_id,
+      .http_fields = {},
+      .digest = {},
+      .head = archived_response_head(exchange.response_head, exchange.status, payload_size)};
+  append_http_fields(main.http_fields, exchange);
   // The payload of a revisit is by definition that of the first capture.
-  const std::string payload_digest = not_modified      ? revisit_of->digest
-                                     : !digest.empty() ? digest
-                                                       : sha1.digest(exchange.payload);
-
-  std::string fields = first_fields(revisit ? "revisit" : "response", common.main_id, common);
-  append_http_fields(fields, exchange);
-  if (revisit) append_revisit_fields(fields, *revisit_of);
-  append_ascii_field(fields, "WARC-Payload-Digest", payload_digest);
-  append_ascii_field(fields, "WARC-Truncated",
-                     revisit && !not_modified ? "length" : exchange.truncated);
-  append_field(fields, "Content-Type", "application/http;msgtype=response");
-  const std::string_view payload = revisit ? std::string_view() : exchange.payload;
-  append_member(fields, head, payload, records.bytes);
-  records.main_length = records.bytes.size();
-  records.page_bytes = payload.size();
-
-  const HttpHeadInfo facts = read_http_head(head);
-  records.cdxj = cdxj_start({.url = common.url,
-                             .date = common.date,
-                             .mime = revisit ? "warc/revisit" : facts.mime,
-                             .status = facts.status,
-                             .digest = payload_digest});
+  main.digest = not_modified      ? revisit_of->digest
+                : !digest.empty() ? digest
+                                  : sha1.digest(exchange.payload);
+  append_main(main, revisit_of, exchange.truncated, exchange.payload, records);
+  if (options.replaceable && revisit_of == nullptr && exchange.truncated.empty() &&
+      records.page_bytes > 0)
+    records.replaceable = std::move(main);
 }
 
 void WarcBuilder::State::add_request(const WarcExchange& exchange, const Common& common,
                                      WarcRecords& records) {
-  std::string fields = first_fields("request", ids.next(), common);
+  std::string fields = first_fields("request", ids.next(), common.url, common.date);
   append_field(fields, "WARC-Concurrent-To", common.main_id);
   append_http_fields(fields, exchange);
   append_field(fields, "Content-Type", "application/http;msgtype=request");
@@ -154,7 +171,7 @@ void WarcBuilder::State::add_request(const WarcExchange& exchange, const Common&
 
 void WarcBuilder::State::add_metadata(const WarcExchange& exchange, const Common& common,
                                       WarcRecords& records) {
-  std::string fields = first_fields("metadata", ids.next(), common);
+  std::string fields = first_fields("metadata", ids.next(), common.url, common.date);
   append_field(fields, "WARC-Concurrent-To", common.main_id);
   append_field(fields, "Content-Type", "application/warc-fields");
   append_member(fields, metadata_block(exchange, options), {}, records.bytes);
@@ -175,6 +192,15 @@ WarcRecords WarcBuilder::build(const WarcExchange& exchange, const std::string& 
   if (!exchange.request_head.empty()) state_->add_request(exchange, common, records);
   if (state_->options.metadata) state_->add_metadata(exchange, common, records);
   return records;
+}
+
+void WarcBuilder::replace_by_revisit(WarcRecords& records, const RevisitOf& revisit_of) {
+  assert(records.replaceable && "a response that build() made for this");
+  const ReplaceableResponse main = std::exchange(records.replaceable, {});
+  const std::string others = records.bytes.substr(records.main_length);
+  records.bytes.clear();
+  state_->append_main(main, &revisit_of, {}, {}, records);
+  records.bytes += others;
 }
 
 }  // namespace trawl

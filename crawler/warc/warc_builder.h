@@ -46,6 +46,16 @@ struct RevisitOf {
   bool server_not_modified = false;  // a 304; false: the payload was the same
 };
 
+// What WarcBuilder::replace_by_revisit() makes a revisit of.
+struct ReplaceableResponse {
+  std::string url, id, http_fields, digest, head;
+  explicit operator bool() const noexcept { return !id.empty(); }
+  std::size_t memory() const noexcept {
+    return url.capacity() + id.capacity() + http_fields.capacity() + digest.capacity() +
+           head.capacity();
+  }
+};
+
 // The records of one exchange: response or revisit first, then request, then metadata; a gzip
 // member each.
 struct WarcRecords {
@@ -55,7 +65,8 @@ struct WarcRecords {
   std::string date;               // its WARC-Date, for later revisits
   // Its line in the index without length, offset and file name; empty: not indexed.
   std::string cdxj;
-  std::uint64_t page_bytes = 0;  // of the payload that `bytes` holds, before compression
+  std::uint64_t page_bytes = 0;          // of the payload that `bytes` holds, before compression
+  ReplaceableResponse replaceable = {};  // see WarcBuilderOptions
 };
 
 struct WarcBuilderOptions {
@@ -63,6 +74,8 @@ struct WarcBuilderOptions {
   bool metadata = true;             // a metadata record for each exchange
   std::size_t max_outlinks = 1000;  // listed in it
   std::size_t max_outlink_bytes = 128 * 1024;
+  // Whether replace_by_revisit() is to work on whole responses with a payload.
+  bool replaceable = false;
 };
 
 // Reuses its compressor, digest context and random numbers: each thread has its own builder.
@@ -78,6 +91,8 @@ class WarcBuilder {
   // response.
   WarcRecords build(const WarcExchange& exchange, const std::string& digest = {},
                     const RevisitOf* revisit_of = nullptr);
+  // Makes a revisit of the response in `records`, which is `replaceable`; the rest stays.
+  void replace_by_revisit(WarcRecords& records, const RevisitOf& revisit_of);
 
  private:
   struct State;

@@ -137,6 +137,42 @@ TEST(ContentIndex, TheFirstClaimWins) {
   EXPECT_EQ(index->bodies(), 1u);
 }
 
+// In the log, after a restart, and when the claim is in the database.
+TEST(ContentIndex, TheFirstRecordOfABodyIsThatOfACopyIfTheFirstWasNotKept) {
+  const FirstCopy second{copy_of(2).url, "2023-11-14T22:13:21.000000Z"};
+  const FirstCopy expected{copy_of(1).url, second.date, second.url};
+  for (const bool moved : {false, true}) {
+    const TemporaryDirectory directory;
+    {
+      const auto index = opened(directory.path());
+      EXPECT_EQ(url_of(index->claim("sha1:X", {copy_of(1).url, ""})), "");
+      EXPECT_EQ(url_of(index->claim("sha1:OWN", {copy_of(5).url, ""})), "");
+      if (moved) fill(*index);
+      EXPECT_EQ(has_database(directory.path()), moved);
+      // Without a record, it changes nothing.
+      EXPECT_EQ((**index->claim("sha1:X", {copy_of(3).url, ""})).date, "");
+      const auto first = index->claim("sha1:X", second);
+      ASSERT_TRUE(first && *first);
+      EXPECT_EQ((*first)->url, copy_of(1).url);
+      EXPECT_EQ((*first)->date, "") << "no record before this one";
+      EXPECT_EQ(**index->find("sha1:X"), expected);
+      EXPECT_EQ(**index->claim("sha1:X", copy_of(3)), expected) << "the record does not change";
+      ASSERT_TRUE(index->claim("sha1:OWN", copy_of(5)));
+      EXPECT_EQ(**index->find("sha1:OWN"), copy_of(5)) << "its own record";
+      EXPECT_EQ(index->bodies(), moved ? kEnoughToMove + 2u : 2u);
+      ASSERT_TRUE(index->commit());
+    }
+    const auto index = opened(directory.path());
+    EXPECT_EQ(**index->find("sha1:X"), expected);
+    EXPECT_EQ((*index->find("sha1:X"))->url_of_record(), second.url);
+    EXPECT_EQ(**index->find("sha1:OWN"), copy_of(5));
+    EXPECT_EQ(index->bodies(), moved ? kEnoughToMove + 2u : 2u);
+    if (!moved) fill(*index);
+    EXPECT_EQ(**index->find("sha1:X"), expected) << "now in the database";
+    EXPECT_EQ(index->bodies(), kEnoughToMove + 2u);
+  }
+}
+
 TEST(ContentIndex, KeepsWhatWasCommittedAndForgetsTheRest) {
   const TemporaryDirectory directory;
   for (const bool sync : {false, true}) {

@@ -20,6 +20,7 @@
 
 #include "crawler/output/output.h"
 #include "crawler/warc/sha1.h"
+#include "tests/crawler/warc/warc_reading.h"
 
 namespace trawl::test {
 
@@ -190,6 +191,32 @@ inline std::vector<std::filesystem::path> warc_files(const std::filesystem::path
       found.push_back(entry.path());
   }
   return found;
+}
+
+// Fails the test unless each revisit refers to a response with the same payload. Returns how many
+// responses there are of each payload.
+inline std::map<std::string, int> check_revisits(const std::filesystem::path& directory) {
+  std::map<std::string, int> responses;
+  std::map<std::string, std::string> digest_of;  // by URL and date
+  std::vector<ReadRecord> revisits;
+  for (const auto& path : warc_files(directory)) {
+    for (const ReadRecord& record : read_records(read_all(path))) {
+      const std::string type = record.field("WARC-Type");
+      if (type == "revisit") revisits.push_back(record);
+      if (type != "response") continue;
+      ++responses[record.field("WARC-Payload-Digest")];
+      digest_of[record.field("WARC-Target-URI") + " " + record.field("WARC-Date")] =
+          record.field("WARC-Payload-Digest");
+    }
+  }
+  for (const ReadRecord& revisit : revisits) {
+    const std::string refers =
+        revisit.field("WARC-Refers-To-Target-URI") + " " + revisit.field("WARC-Refers-To-Date");
+    EXPECT_EQ(digest_of[refers], revisit.field("WARC-Payload-Digest"))
+        << revisit.field("WARC-Target-URI") << " refers to " << refers;
+    EXPECT_EQ(revisit.payload(), "");
+  }
+  return responses;
 }
 
 // How often each record is in the WARC files.

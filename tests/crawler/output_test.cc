@@ -188,19 +188,18 @@ TEST(Output, RecordsWithoutAPageAreKeptInOrder) {
 TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
-  WarcBuilder builder;
+  WarcBuilder builder({.replaceable = true});
   auto output = place.open();
   const Fetched first = fetched_body(builder, url_of("first"), "the same body");
   const std::string digest = first.output->page.digest;
   const std::string date = first.output->warc->date;
-  EXPECT_FALSE(output->find_duplicate(digest, url_of("second")));
+  EXPECT_FALSE(output->find_body(digest));
   ASSERT_TRUE(write(*output, {first}));
 
-  const auto found = output->find_duplicate(digest, url_of("second"));
+  const auto found = output->find_body(digest);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->url, url_of("first"));
   EXPECT_EQ(found->date, date);
-  EXPECT_FALSE(output->find_duplicate(digest, url_of("first"))) << "no copy of itself";
 
   Fetched second = fetched_body(builder, url_of("second"), "the same body");
   const RevisitOf of{found->url, found->date, digest, false};
@@ -216,20 +215,80 @@ TEST(Output, TheFirstOfEqualBodiesIsTheOneThatOthersAreCopiesOf) {
   EXPECT_EQ(lines[1]["duplicate_of"], url_of("first"));
   EXPECT_EQ(lines[2]["duplicate_of"], url_of("first"));
   EXPECT_TRUE(lines[3]["duplicate_of"].is_null());
-  // The third one was built before the first was known.
   EXPECT_EQ(test::record_at(place.files(), lines[0]["warc"]).type, "response");
   EXPECT_EQ(test::record_at(place.files(), lines[1]["warc"]).type, "revisit");
-  EXPECT_EQ(test::record_at(place.files(), lines[2]["warc"]).type, "response");
+  EXPECT_EQ(test::record_at(place.files(), lines[2]["warc"]).type, "revisit")
+      << "although the first was not known when it was built";
+  EXPECT_EQ(test::check_revisits(place.files())[digest], 1);
 
   // And after a restart.
   output = place.open();
-  EXPECT_EQ(output->find_duplicate(digest, "x")->url, url_of("first"));
+  EXPECT_EQ(output->find_body(digest)->url, url_of("first"));
+}
+
+// As for fetchers that get the copies at the same time.
+TEST(Output, OfEqualBodiesInOneGroupOneIsStored) {
+  const TemporaryDirectory directory;
+  const OutputPlace place(directory.path());
+  WarcBuilder builder({.replaceable = true});
+  const auto output = place.open();
+  const std::vector<std::string> bodies = {"one body", "another body", "one body", "one body",
+                                           "another body"};
+  std::vector<Fetched> pages;
+  for (std::size_t i = 0; i < bodies.size(); ++i)
+    pages.push_back(fetched_body(builder, url_of(std::to_string(i)), bodies[i]));
+  const std::string date = pages[0].output->warc->date;
+  ASSERT_TRUE(write(*output, pages));
+  ASSERT_TRUE(output->close());
+  for (const std::string& body : bodies)
+    EXPECT_EQ(test::check_revisits(place.files())[sha1_digest(body)], 1) << body;
+  const auto lines = place.pages();
+  for (const std::size_t i : {0, 1})
+    EXPECT_EQ(test::record_at(place.files(), lines[i]["warc"]).type, "response");
+  for (const std::size_t i : {2, 3, 4}) {
+    EXPECT_EQ(lines[i]["duplicate_of"], url_of(i == 4 ? "1" : "0"));
+    EXPECT_EQ(test::record_at(place.files(), lines[i]["warc"]),
+              (FoundRecord{"revisit", url_of(std::to_string(i))}));
+  }
+}
+
+// Its page asks for that, for example: the first that is kept has the body.
+TEST(Output, AFirstCopyThatIsNotKeptIsNotReferredTo) {
+  const TemporaryDirectory directory;
+  const OutputPlace place(directory.path());
+  WarcBuilder builder({.replaceable = true});
+  for (const bool restarts : {false, true}) {
+    const auto output = place.open();
+    std::vector<Fetched> pages;
+    const std::string body = restarts ? "one" : "another";
+    for (const char* name : {"left-out", "kept", "copy"})
+      pages.push_back(fetched_body(builder, url_of(name + body), body));
+    pages[0].output->warc.reset();
+    if (restarts) {
+      ASSERT_TRUE(write(*output, {pages[0]}));
+      ASSERT_TRUE(write(*output, {pages[1]}));
+      ASSERT_TRUE(output->close());
+      ASSERT_TRUE(write(*place.open(), {pages[2]}));
+    } else {
+      ASSERT_TRUE(write(*output, pages));
+    }
+    EXPECT_EQ(test::check_revisits(place.files())[sha1_digest(body)], 1);
+    auto counts = test::count_records(place.files());
+    EXPECT_EQ(counts[(FoundRecord{"response", url_of("kept" + body)})], 1);
+    EXPECT_EQ(counts[(FoundRecord{"revisit", url_of("copy" + body)})], 1);
+    for (const auto& line : place.pages()) {
+      const std::string url = line["url"];
+      if (!url.ends_with(body)) continue;
+      if (url == url_of("left-out" + body)) continue;
+      EXPECT_EQ(line["duplicate_of"], url_of("left-out" + body));
+    }
+  }
 }
 
 TEST(Output, WhatIsNoCopy) {
   const TemporaryDirectory directory;
   const OutputPlace place(directory.path());
-  WarcBuilder builder;
+  WarcBuilder builder({.replaceable = true});
   const auto output = place.open();
   std::vector<Fetched> pages;
   for (int i = 0; i < 3; ++i) {
@@ -255,8 +314,9 @@ TEST(Output, WhatIsNoCopy) {
   for (const auto& line : lines) {
     EXPECT_TRUE(line["duplicate_of"].is_null()) << line;
     const bool not_modified = line["url"].get<std::string>().find("304-") != std::string::npos;
+    const bool again = line["url"] == url_of("again") && line != lines[lines.size() - 3];
     EXPECT_EQ(test::record_at(place.files(), line["warc"]).type,
-              not_modified ? "revisit" : "response");
+              not_modified || again ? "revisit" : "response");
   }
 }
 

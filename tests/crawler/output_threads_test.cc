@@ -45,13 +45,13 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
   for (int thread = 0; thread < kThreads; ++thread) {
     fetchers.emplace_back([&, thread] {
       std::mt19937_64 random(seed + static_cast<unsigned>(thread));
-      WarcBuilder builder;
+      WarcBuilder builder({.replaceable = true});
       for (int i = 0; i < kPagesEach; ++i) {
         const std::string url =
             "http://" + std::to_string(thread) + ".example/" + std::to_string(i);
         const std::string body = "body " + std::to_string(random() % kBodies);
         Fetched page = fetched_body(builder, url, body);
-        if (const auto first = output->find_duplicate(page.output->page.digest, url)) {
+        if (const auto first = output->find_body(page.output->page.digest)) {
           const RevisitOf of{first->url, first->date, page.output->page.digest, false};
           page.output->warc = builder.build(exchange_of(url, body), {}, &of);
         }
@@ -84,6 +84,11 @@ TEST(OutputThreads, OfNEqualBodiesOneIsTheFirst) {
   for (const auto& line : lines) {
     if (line["duplicate_of"].is_null()) continue;
     ASSERT_EQ(line["duplicate_of"], first_of[line["digest"]]) << line;
+  }
+  for (const auto& [payload, responses] : test::check_revisits(place.files())) {
+    if (payload != sha1_digest("")) {  // robots.txt
+      EXPECT_EQ(responses, 1) << payload;
+    }
   }
   // Each page has one record, and a line that points to it.
   auto records = test::count_records(place.files());

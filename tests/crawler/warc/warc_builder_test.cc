@@ -168,6 +168,47 @@ TEST(WarcBuilder, RevisitOfTheSamePayload) {
   EXPECT_EQ(built.cdxj()["digest"], of.digest);
 }
 
+TEST(WarcBuilder, AResponseCanBeReplacedByARevisit) {
+  const Page page("http://example.com/copy");
+  const RevisitOf of{
+      .url = "http://example.com/first", .date = "2026-11-20T00:00:00.000000Z", .digest = ""};
+  WarcExchange exchange = page.exchange();
+  exchange.protocol = "h2";
+  const Built expected = build(exchange, &of);
+  WarcBuilder builder({.replaceable = true});
+  WarcRecords records = builder.build(exchange);
+  ASSERT_TRUE(records.replaceable);
+  EXPECT_GT(records.replaceable.memory(), page.response.size());
+  const auto before = read_records(records.bytes);
+  builder.replace_by_revisit(records, of);
+  EXPECT_FALSE(records.replaceable);
+  EXPECT_EQ(records.page_bytes, 0u);
+  EXPECT_EQ(records.cdxj, expected.records.cdxj);
+  const auto after = read_records(records.bytes);
+  ASSERT_EQ(after.size(), before.size());
+  EXPECT_EQ(records.main_length, after[0].length);
+  EXPECT_EQ(after[0].block, expected.main().block);
+  auto fields = expected.main().fields;
+  fields["WARC-Record-ID"] = before[0].field("WARC-Record-ID");
+  EXPECT_EQ(after[0].fields, fields);
+  for (std::size_t i = 1; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].fields, before[i].fields);
+    EXPECT_EQ(after[i].block, before[i].block);
+  }
+}
+
+TEST(WarcBuilder, WhatIsNotReplaced) {
+  const Page page("http://example.com/copy");
+  EXPECT_FALSE(build(page.exchange()).records.replaceable) << "nobody asked for it";
+  const WarcBuilderOptions replaceable{.replaceable = true};
+  const RevisitOf of{.url = page.url, .date = "2026-11-20T00:00:00.000000Z", .digest = ""};
+  EXPECT_FALSE(build(page.exchange(), &of, replaceable).records.replaceable) << "a revisit";
+  WarcExchange cut = page.exchange();
+  cut.truncated = "length";
+  EXPECT_FALSE(build(cut, nullptr, replaceable).records.replaceable) << "a part of the body";
+  EXPECT_FALSE(build(Page(page.url, "").exchange(), nullptr, replaceable).records.replaceable);
+}
+
 TEST(WarcBuilder, RevisitOfWhatTheServerSaysIsTheSame) {
   Page page("http://example.com/", "");
   page.response = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nContent-Length: 4711\r\n\r\n";

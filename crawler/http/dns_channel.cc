@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "crawler/config/dns_server_address.h"
@@ -77,12 +78,19 @@ Result<std::vector<ares_addr_port_node>> parse_servers(const std::vector<std::st
   return servers;
 }
 
+using Servers = std::unique_ptr<ares_addr_port_node, ServersDelete>;
+
+Servers servers_of(ares_channel channel) {
+  ares_addr_port_node* servers = nullptr;
+  ares_get_servers_ports(channel, &servers);
+  return Servers(servers);
+}
+
 Result<std::size_t> count_system_servers(const ResolverOptions& options) {
   const auto channel = open_channel(options, 1, nullptr, nullptr);
   if (!channel) return tl::unexpected(channel.error());
-  ares_addr_port_node* servers = nullptr;
-  ares_get_servers_ports(channel->get(), &servers);
-  const std::unique_ptr<ares_addr_port_node, ServersDelete> owner(servers);
+  const Servers owner = servers_of(channel->get());
+  const ares_addr_port_node* servers = owner.get();
   std::size_t count = 0;
   for (; servers != nullptr; servers = servers->next)
     ++count;
@@ -90,6 +98,14 @@ Result<std::size_t> count_system_servers(const ResolverOptions& options) {
 }
 
 }  // namespace
+
+std::string address_of_server(ares_channel channel) {
+  const Servers servers = servers_of(channel);
+  if (servers == nullptr || servers->next != nullptr) return {};
+  char text[INET6_ADDRSTRLEN] = "";
+  ::inet_ntop(servers->family, &servers->addr, text, sizeof text);
+  return text;
+}
 
 Result<DnsChannel> open_dns_channel(const ResolverOptions& options, ares_sock_state_cb on_state,
                                     void* self) {

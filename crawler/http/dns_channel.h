@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <ares.h>
 
@@ -21,5 +22,8 @@ using DnsChannel = std::unique_ptr<ares_channeldata, DnsChannelDelete>;
 // kInvalidArgument for a server of the options that is not an address; kIo.
 Result<DnsChannel> open_dns_channel(const ResolverOptions& options, ares_sock_state_cb on_state,
                                     void* self);
+
+// The address of the channel's server; empty if it has several: c-ares does not say which answered.
+std::string address_of_server(ares_channel channel);
 
 }  // namespace trawl

@@ -119,6 +119,9 @@ struct HttpResponse {
   // From sending the request to the first byte of the response; absent without a response.
   std::optional<std::chrono::milliseconds> response_time;
   std::string address;  // the IP address that responded, or was tried last; empty: none
+  // Of the server's name; null without ResolverOptions::keep_records, and if no name server was
+  // asked, as with a proxy that resolves names.
+  std::shared_ptr<const DnsLookup> lookup;
   // The server closed a kept-alive connection instead of responding: request it again, after the
   // host's delay. Not set twice in a row for one URL, since the server may do so for this URL on
   // purpose; the second time is an ordinary kConnectionLost.

@@ -184,6 +184,7 @@ class AresResolver final : public Resolver {
     std::vector<Done> waiters;
     std::array<Question, 2> questions;  // for each of families_
     std::size_t open = 0;               // open questions
+    std::chrono::system_clock::time_point asked_at;
   };
   struct Finished {
     std::shared_ptr<const Resolution> resolution;
@@ -280,6 +281,7 @@ class AresResolver final : public Resolver {
   void ask(Lookup& lookup) {
     const std::size_t families = families_.size();
     lookup.open = families;  // set first, since c-ares may call back immediately
+    if (options_.keep_records) lookup.asked_at = std::chrono::system_clock::now();
     for (std::size_t i = 0; i < families; ++i) {
       lookup.questions[i] = {.lookup = &lookup, .answer = nullptr};
       ares_addrinfo_hints hints{};
@@ -329,10 +331,18 @@ class AresResolver final : public Resolver {
       if (is_temporary(lookup.questions[0].status))
         age = std::min<std::chrono::milliseconds>(age, kPartialAge);
       resolution->expires = now + age;
+      if (options_.keep_records) resolution->lookup = records_of(lookup);
     }
     cache_.insert(*lookup.host, resolution);
     auto node = lookups_.extract(*lookup.host);
     finished_.push_back({resolution, std::move(node.mapped().waiters)});
+  }
+
+  std::shared_ptr<const DnsLookup> records_of(const Lookup& lookup) const {
+    const ares_addrinfo* answers[] = {lookup.questions[0].answer.get(),
+                                      lookup.questions[1].answer.get()};
+    return make_dns_lookup(*lookup.host, lookup.asked_at, address_of_server(channel_.get()),
+                           answers);
   }
 
   void fail_lookup(const Lookup& lookup, Resolution& resolution, Clock::time_point now) const {

@@ -14,6 +14,7 @@
 #include "trawl/result.h"
 
 #include "crawler/config/crawl_config.h"
+#include "crawler/http/dns_lookup.h"
 
 namespace trawl {
 
@@ -31,6 +32,7 @@ struct ResolverOptions {
   std::filesystem::path hosts_file = "/etc/hosts";  // empty: none
   std::filesystem::path resolv_conf = "/etc/resolv.conf";
   std::uint16_t resolv_conf_port = 53;  // port of its servers
+  bool keep_records = false;            // Resolution::lookup
 };
 
 struct Resolution {
@@ -44,6 +46,9 @@ struct Resolution {
   bool no_such_host = false;
   std::chrono::steady_clock::time_point denied_since{};
   std::chrono::steady_clock::time_point expires;
+  // Only with keep_records: what the name servers answered. Null if there are no addresses, and if
+  // they were known without asking.
+  std::shared_ptr<const DnsLookup> lookup;
 };
 
 // Answers are cached for their TTL, but at least 1 second and at most 1 hour. A denial is cached

@@ -178,6 +178,7 @@ Transfer::Verdict Transfer::resolved(const Resolution& resolution) {
     response_.no_such_host = resolution.no_such_host && !is_proxy;
     return {is_proxy ? FetchError::kProxy : FetchError::kResolve, resolution.error};
   }
+  if (!is_proxy) response_.lookup = resolution.lookup;
   if (proxy_ && proxy_resolved_) {
     for (const std::string& address : resolution.addresses) {
       if (!context_.options.allow_private_addresses && is_private_text(address)) continue;

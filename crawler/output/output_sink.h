@@ -35,6 +35,9 @@ class ExchangeEncoder {
   // payload; null: none.
   virtual void encode(const WarcExchange& exchange, const std::string& digest,
                       const RevisitOf* revisit, PageOutput& page, std::string& part) = 0;
+  // The same of what came with an exchange and is not of HTTP.
+  virtual void encode([[maybe_unused]] const WarcResource& resource,
+                      [[maybe_unused]] PageOutput& page, [[maybe_unused]] std::string& part) {}
 };
 
 // A fetcher thread encodes what a sink takes from a page into a part of the page that belongs to

@@ -198,6 +198,11 @@ void OutputSinks::Encoders::add_exchange(PageOutput& page, const WarcExchange& e
     encoder->encode(exchange, digest, revisit, page, part_of(page, sink, sinks_));
 }
 
+void OutputSinks::Encoders::add_resource(PageOutput& page, const WarcResource& resource) {
+  for (const auto& [sink, encoder] : encoders_)
+    encoder->encode(resource, page, part_of(page, sink, sinks_));
+}
+
 Result<void> OutputSinks::write(std::span<PageOutput* const> group, bool complete,
                                 const std::atomic<bool>& abandoned) {
   const OneAtATime::Use use(using_);

@@ -57,6 +57,7 @@ class OutputSinks {
     // See ExchangeEncoder. Does nothing if no sink takes exchanges.
     void add_exchange(PageOutput& page, const WarcExchange& exchange, const std::string& digest,
                       const RevisitOf* revisit);
+    void add_resource(PageOutput& page, const WarcResource& resource);
 
    private:
     friend class OutputSinks;

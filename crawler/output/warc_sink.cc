@@ -19,6 +19,9 @@ class WarcEncoder final : public ExchangeEncoder {
               PageOutput& page, std::string&) override {
     page.warc = builder_.build(exchange, digest, revisit);
   }
+  void encode(const WarcResource& resource, PageOutput& page, std::string&) override {
+    page.warc = builder_.build(resource);
+  }
 
  private:
   WarcBuilder builder_;

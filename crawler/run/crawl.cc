@@ -776,6 +776,7 @@ class CrawlImpl final : public Crawl {
     for (std::uint32_t i = 0; i < threads_wanted_; ++i) {
       HttpOptions options = http_options(config_, kept, bodies_, receive_rate_);
       options.capture = output_->sinks().inputs().exchanges;
+      options.resolver.keep_records = options.capture;
       options.cookies = cookies_;
       auto fetcher = Fetcher::create(*context_, i, std::move(options));
       if (!fetcher) return tl::unexpected(fetcher.error());

@@ -32,6 +32,7 @@
 #include "crawler/log/room_log.h"
 #include "crawler/output/known_bodies.h"
 #include "crawler/output/output.h"
+#include "crawler/run/archived_lookups.h"
 #include "crawler/run/asked_delays.h"
 #include "crawler/run/connection_shares.h"
 #include "crawler/run/crawl_control.h"
@@ -101,6 +102,7 @@ struct CrawlContext {
   HostTroubles host_troubles{
       [](const std::string& line) { room_log(LogRoom::kFrontier).warn("{}", line); }};
   AskedDelays asked_delays = {};
+  ArchivedLookups archived_lookups = {};
   HostLogins logins{config.fetch.logins};
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
   // `config`, `rules` and `reloads` change only there.

@@ -9,6 +9,7 @@
 #include "crawler/decide/url_shape.h"
 #include "crawler/log/room_log.h"
 #include "crawler/run/fetch_failure.h"
+#include "crawler/warc/record_text.h"
 #include "url/url_credentials.h"
 
 namespace trawl {
@@ -256,12 +257,30 @@ void PageHandler::add_exchange(PageInHand& page) {
     for (const Link& link : page.read.links.links)
       outlinks.push_back({.url = link.url.href_without_fragment(), .kind = to_string(link.kind)});
   }
+  archive_lookup(response);
   WarcExchange exchange = exchange_of(lease.url, response);
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
   encoders_.add_exchange(page.output, exchange, archived_digest(page.output.page.digest),
                          page.earlier ? &*page.earlier : nullptr);
+}
+
+// Before the first page of a host that is kept: the addresses of its name.
+void PageHandler::archive_lookup(const HttpResponse& response) {
+  if (response.lookup == nullptr || !context_.archived_lookups.add(*response.lookup)) return;
+  const DnsLookup& lookup = *response.lookup;
+  const std::string url = "dns:" + lookup.host;
+  // The line before the records is that of RFC 2540.
+  const std::string block = cdxj_timestamp(warc_date(lookup.asked_at)) + "\n" + lookup.records;
+  auto output = std::make_shared<PageOutput>();
+  output->listed = false;
+  encoders_.add_resource(*output, {.url = url,
+                                   .ip = lookup.server,
+                                   .content_type = "text/dns",
+                                   .block = block,
+                                   .date = lookup.asked_at});
+  context_.output.submit(std::move(output), {});
 }
 
 // Whether the body is for the sinks that take bodies.
@@ -294,6 +313,7 @@ bool PageHandler::is_kept(const HttpResponse& response) const {
 std::shared_ptr<PageOutput> PageHandler::archive(std::string_view url,
                                                  const HttpResponse& response) {
   if (!inputs_.exchanges || response.response_head.empty() || response.failure) return nullptr;
+  archive_lookup(response);
   auto output = std::make_shared<PageOutput>();
   output->listed = false;
   encoders_.add_exchange(*output, exchange_of(url, response), {}, nullptr);

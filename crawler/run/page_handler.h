@@ -73,6 +73,7 @@ class PageHandler {
   bool is_left_out(const PageInHand& page) const;
   std::optional<RevisitOf> find_earlier(const PageInHand& page) const;
   void add_exchange(PageInHand& page);
+  void archive_lookup(const HttpResponse& response);
   bool keeps_body(const PageInHand& page, const Result& result) const;
   void plan_recrawl(PageInHand& page);
 

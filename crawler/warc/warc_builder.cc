@@ -194,6 +194,25 @@ WarcRecords WarcBuilder::build(const WarcExchange& exchange, const std::string& 
   return records;
 }
 
+WarcRecords WarcBuilder::build(const WarcResource& resource) {
+  WarcRecords records;
+  records.date = warc_date(resource.date);
+  const std::string url = record_url(resource.url);
+  const std::string digest = state_->sha1.digest(resource.block);
+  std::string fields = first_fields("resource", state_->ids.next(), url, records.date);
+  append_ascii_field(fields, "WARC-IP-Address", resource.ip);
+  append_field(fields, "WARC-Payload-Digest", digest);
+  append_field(fields, "Content-Type", resource.content_type);
+  state_->append_member(fields, resource.block, {}, records.bytes);
+  records.main_length = records.bytes.size();
+  records.cdxj = cdxj_start({.url = url,
+                             .date = records.date,
+                             .mime = resource.content_type,
+                             .status = {},
+                             .digest = digest});
+  return records;
+}
+
 void WarcBuilder::replace_by_revisit(WarcRecords& records, const RevisitOf& revisit_of) {
   assert(records.replaceable && "a response that build() made for this");
   const ReplaceableResponse main = std::exchange(records.replaceable, {});

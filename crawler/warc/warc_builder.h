@@ -38,6 +38,15 @@ struct WarcExchange {
   std::span<const WarcOutlink> outlinks;
 };
 
+// What was got without a message of HTTP. The views are valid during the call that gets them.
+struct WarcResource {
+  std::string_view url;  // "dns:example.com"
+  std::string_view ip;   // of the server; empty: unknown
+  std::string_view content_type;
+  std::string_view block;
+  std::chrono::system_clock::time_point date;
+};
+
 // The earlier capture that a revisit record stands for.
 struct RevisitOf {
   std::string url;
@@ -91,6 +100,8 @@ class WarcBuilder {
   // response.
   WarcRecords build(const WarcExchange& exchange, const std::string& digest = {},
                     const RevisitOf* revisit_of = nullptr);
+  // A resource record alone.
+  WarcRecords build(const WarcResource& resource);
   // Makes a revisit of the response in `records`, which is `replaceable`; the rest stays.
   void replace_by_revisit(WarcRecords& records, const RevisitOf& revisit_of);
 

@@ -42,10 +42,18 @@ std::optional<WarcRecordInfo> read_record_info(const GzipMember& member) {
                         .url = field(head, "WARC-Target-URI"),
                         .date = field(head, "WARC-Date"),
                         .digest = field(head, "WARC-Payload-Digest"),
+                        .content_type = field(head, "Content-Type"),
                         .block = block};
 }
 
 std::string cdxj_start_of(const WarcRecordInfo& facts, const GzipMember& member) {
+  if (facts.type == "resource") {
+    return cdxj_start({.url = facts.url,
+                       .date = facts.date,
+                       .mime = facts.content_type,
+                       .status = {},
+                       .digest = facts.digest});
+  }
   const bool revisit = facts.type == "revisit";
   if (!revisit && facts.type != "response") return {};
   const HttpHeadInfo http = read_http_head(std::string_view(member.start).substr(facts.block));

@@ -10,10 +10,11 @@
 namespace trawl {
 
 struct WarcRecordInfo {
-  std::string type;       // "response", ...
-  std::string url;        // WARC-Target-URI
-  std::string date;       // WARC-Date
-  std::string digest;     // WARC-Payload-Digest
+  std::string type;    // "response", ...
+  std::string url;     // WARC-Target-URI
+  std::string date;    // WARC-Date
+  std::string digest;  // WARC-Payload-Digest
+  std::string content_type;
   std::size_t block = 0;  // where in GzipMember::start its block begins
 };
 

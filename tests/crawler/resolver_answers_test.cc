@@ -65,6 +65,43 @@ TEST(ResolverAnswers, AliasesAreFollowedAndTheirTtlCounts) {
   EXPECT_LE(found.expires, Clock::now() + seconds(20));
 }
 
+TEST(ResolverAnswers, RecordsAreKeptIfTheyAreWanted) {
+  DnsServer server([](const std::string& name, int type) -> Answer {
+    if (name != "host.test") return {.records = {dns::a("192.0.2.1", 5)}};
+    Answer answer{.records = {dns::cname("one.test", 500), dns::cname("two.test", 20, "one.test")}};
+    if (type == dns::kA) {
+      answer.records.push_back(dns::a("192.0.2.8", 300, "two.test"));
+      answer.records.push_back(dns::a("192.0.2.7", 86'400, "two.test"));
+    } else {
+      answer.records.push_back(dns::aaaa("2001:db8::1", 0, "two.test"));
+    }
+    return answer;
+  });
+  ResolverOptions options = options_for(server);
+  EXPECT_EQ(ResolverLoop(options).get("host.test").lookup, nullptr) << "nobody asked for them";
+  options.keep_records = true;
+  ResolverLoop loop(options);
+  const auto before = std::chrono::system_clock::now();
+  const auto lookup = loop.get("host.test").lookup;
+  ASSERT_NE(lookup, nullptr);
+  EXPECT_EQ(lookup->host, "host.test");
+  EXPECT_EQ(lookup->server, "127.0.0.1");
+  EXPECT_GE(lookup->asked_at, before);
+  EXPECT_LE(lookup->asked_at, std::chrono::system_clock::now());
+  EXPECT_THAT(lookup->addresses, ElementsAre("192.0.2.7", "192.0.2.8", "2001:db8::1"));
+  EXPECT_EQ(lookup->records,
+            "host.test.\t500\tIN\tCNAME\tone.test.\n"
+            "one.test.\t20\tIN\tCNAME\ttwo.test.\n"
+            "two.test.\t300\tIN\tA\t192.0.2.8\n"
+            "two.test.\t86400\tIN\tA\t192.0.2.7\n"
+            "two.test.\t0\tIN\tAAAA\t2001:db8::1\n");
+  EXPECT_EQ(loop.get("host.test").lookup, lookup) << "from the cache";
+  for (const char* known : {"127.0.0.1", "[::1]", "localhost", "a.localhost"})
+    EXPECT_EQ(loop.get(known).lookup, nullptr) << known;
+  options.servers.push_back(options.servers.front());
+  EXPECT_EQ(ResolverLoop(options).get("host.test").lookup->server, "") << "one of two";
+}
+
 TEST(ResolverAnswers, AliasesInACircleEnd) {
   const auto found = resolve_one([](const std::string&, int) -> Answer {
     return {.records = {dns::cname("one.test"), dns::cname("host.test", 60, "one.test")}};

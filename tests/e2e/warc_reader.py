@@ -121,7 +121,7 @@ def check_places(test, pages, records, crashed=False):
 
 
 def check_index(test, directory, records):
-    """Each response and revisit is found by the CDXJ file of its WARC file, in order."""
+    """Each response, revisit and resource is found by the CDXJ file of its WARC file, in order."""
     found = set()
     for path in sorted(pathlib.Path(directory).rglob("*.cdxj")):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -132,5 +132,5 @@ def check_index(test, directory, records):
             entry = json.loads(text)
             found.add((entry["filename"], int(entry["offset"]), int(entry["length"])))
     expected = {(record.file, record.offset, record.length) for record in records
-                if record.type in ("response", "revisit")}
+                if record.type in ("response", "revisit", "resource")}
     test.check_equal_sets(found, expected, "the index")

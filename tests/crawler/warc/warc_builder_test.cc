@@ -197,6 +197,32 @@ TEST(WarcBuilder, AResponseCanBeReplacedByARevisit) {
   }
 }
 
+TEST(WarcBuilder, Resources) {
+  WarcBuilder builder;
+  const std::string block = "20261121203109\nexample.com.\t300\tIN\tA\t192.0.2.7\n";
+  const WarcRecords records = builder.build(WarcResource{.url = "dns:example.com",
+                                                         .ip = "192.0.2.53",
+                                                         .content_type = "text/dns",
+                                                         .block = block,
+                                                         .date = test::test_time()});
+  const auto read = read_records(records.bytes);
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(records.main_length, read[0].length);
+  EXPECT_EQ(records.page_bytes, 0u) << "no body of a page";
+  EXPECT_EQ(read[0].field("WARC-Type"), "resource");
+  EXPECT_EQ(read[0].field("WARC-Target-URI"), "dns:example.com");
+  EXPECT_EQ(read[0].field("WARC-Date"), "2026-11-21T20:31:09.123456Z");
+  EXPECT_EQ(read[0].field("WARC-IP-Address"), "192.0.2.53");
+  EXPECT_EQ(read[0].field("Content-Type"), "text/dns");
+  EXPECT_EQ(read[0].field("WARC-Payload-Digest"), sha1_digest(block));
+  EXPECT_EQ(read[0].block, block);
+  // As cdxj-indexer has it.
+  EXPECT_TRUE(
+      records.cdxj.starts_with("dns:example.com 20261121203109 {\"url\": \"dns:example.com\", "
+                               "\"mime\": \"text/dns\", \"digest\": \"sha1:"))
+      << records.cdxj;
+}
+
 TEST(WarcBuilder, WhatIsNotReplaced) {
   const Page page("http://example.com/copy");
   EXPECT_FALSE(build(page.exchange()).records.replaceable) << "nobody asked for it";

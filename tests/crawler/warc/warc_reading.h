@@ -131,7 +131,8 @@ inline std::vector<ReadRecord> read_records(const std::string& bytes) {
 inline std::vector<ReadRecord> indexed(const std::vector<ReadRecord>& records) {
   std::vector<ReadRecord> kept;
   std::copy_if(records.begin(), records.end(), std::back_inserter(kept), [](const auto& record) {
-    return record.field("WARC-Type") == "response" || record.field("WARC-Type") == "revisit";
+    const std::string type = record.field("WARC-Type");
+    return type == "response" || type == "revisit" || type == "resource";
   });
   return kept;
 }

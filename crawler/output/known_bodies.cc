@@ -1,6 +1,9 @@
 #include "crawler/output/known_bodies.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -9,6 +12,8 @@
 
 #include "base/file_io.h"
 #include "base/file_line_reader.h"
+#include "crawler/log/room_log.h"
+#include "crawler/output/durable_directory.h"
 #include "crawler/warc/cdxj_line.h"
 
 namespace trawl {
@@ -18,6 +23,7 @@ namespace {
 constexpr std::size_t kLongestLine = 1u << 20;
 constexpr std::size_t kLongestList = 16u << 20;
 constexpr std::uint64_t kLinesPerCommit = 100'000;
+constexpr std::string_view kBeingRead = "unfinished\n";
 
 bool is_pattern(std::string_view name) {
   return name.find_first_of("*?") != std::string_view::npos;
@@ -54,37 +60,110 @@ std::string line_of(const std::filesystem::path& file) {
   return fmt::format("{} {} {}\n", size, changed, std::filesystem::absolute(file).string());
 }
 
+// The indexes that the list names, by their lines. Empty: there is no list.
+Result<std::set<std::string>> read_list(const std::string& path) {
+  std::set<std::string> lines;
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure)) return lines;
+  const auto stored = read_file(path, kLongestList);
+  if (!stored) return tl::unexpected(stored.error());
+  for (std::size_t at = 0; at < stored->size();) {
+    const std::size_t end = std::min(stored->find('\n', at), stored->size() - 1);
+    lines.insert(stored->substr(at, end + 1 - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+Result<void> write_list(const std::string& path, const std::set<std::string>& lines) {
+  constexpr mode_t kOwnerAlone = 0600;
+  std::string text;
+  for (const std::string& line : lines)
+    text += line;
+  return replace_file(path, text, kOwnerAlone);
+}
+
+// All but the list.
+Result<void> remove_bodies(const std::filesystem::path& directory) {
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+    if (entry.path() != KnownBodies::list_path(directory))
+      std::filesystem::remove_all(entry.path(), failure);
+    if (failure)
+      return tl::unexpected(
+          system_error(failure.value(), "cannot remove " + entry.path().string()));
+  }
+  return {};
+}
+
 }  // namespace
 
+// While the index is not that of the list, the list has a line that no file has. So after a crash
+// in between it is made again.
 Result<std::unique_ptr<KnownBodies>> KnownBodies::open(const std::filesystem::path& directory,
                                                        const std::vector<std::string>& patterns) {
-  std::vector<std::filesystem::path> files;
+  std::map<std::string, std::filesystem::path> files;  // by their lines
   for (const std::string& pattern : patterns) {
     auto found = files_of(pattern);
     if (!found) return tl::unexpected(found.error());
-    files.insert(files.end(), found->begin(), found->end());
+    for (std::filesystem::path& file : *found) {
+      std::string line = line_of(file);
+      files.emplace(std::move(line), std::move(file));
+    }
+  }
+  std::set<std::string> lines;
+  for (const auto& [line, file] : files)
+    lines.insert(line);
+  if (auto made = make_durable_directory(directory); !made) return tl::unexpected(made.error());
+  const std::string list_path = KnownBodies::list_path(directory).string();
+  auto listed = read_list(list_path);
+  if (!listed) return tl::unexpected(listed.error());
+  const bool changed = *listed != lines;
+  if (changed) {
+    auto unfinished = *listed;
+    unfinished.insert(std::string(kBeingRead));
+    if (auto noted = write_list(list_path, unfinished); !noted)
+      return tl::unexpected(noted.error());
+    // An index that is no longer named, or that has changed, leaves nothing.
+    if (!std::ranges::includes(lines, *listed)) {
+      if (auto removed = remove_bodies(directory); !removed) return tl::unexpected(removed.error());
+      listed->clear();
+    }
   }
   auto index = ContentIndex::open(directory, {});
   if (!index) return tl::unexpected(index.error());
   std::unique_ptr<KnownBodies> known(new KnownBodies(*std::move(index)));
-  const std::string list_path = KnownBodies::list_path(directory).string();
-  std::error_code failure;
-  std::string list;
-  if (std::filesystem::exists(list_path, failure)) {
-    auto stored = read_file(list_path, kLongestList);
-    if (!stored) return tl::unexpected(stored.error());
-    list = *std::move(stored);
-  }
-  for (const std::filesystem::path& file : files) {
-    const std::string line = line_of(file);
-    if (list.find(line) != std::string::npos) continue;
+  for (const auto& [line, file] : files) {
+    if (listed->contains(line)) continue;
     if (auto done = known->read(file); !done) return tl::unexpected(done.error());
-    list += line;
-    constexpr mode_t kOwnerAlone = 0600;
-    if (auto written = replace_file(list_path, list, kOwnerAlone); !written)
+  }
+  if (changed) {
+    if (auto written = write_list(list_path, lines); !written)
       return tl::unexpected(written.error());
   }
   return known;
+}
+
+Result<std::unique_ptr<KnownBodies>> KnownBodies::open(const CrawlConfig& config, bool archives) {
+  const auto directory = config.crawl.state_dir / "known";
+  if (config.output.known.empty() || !archives)
+    return forget(directory).map([] { return std::unique_ptr<KnownBodies>(); });
+  auto known = open(directory, config.output.known);
+  if (!known) return known;
+  const std::uint64_t damaged = (*known)->damaged_lines();
+  room_log(LogRoom::kOutput)
+      .info("output.known: {} bodies of earlier crawls{}", (*known)->bodies(),
+            damaged > 0 ? fmt::format("; {} damaged lines are left out", damaged) : "");
+  return known;
+}
+
+Result<void> KnownBodies::forget(const std::filesystem::path& directory) {
+  std::error_code failure;
+  // Else it is not ours.
+  if (!std::filesystem::exists(list_path(directory), failure)) return {};
+  std::filesystem::remove_all(directory, failure);
+  if (!failure) return {};
+  return tl::unexpected(system_error(failure.value(), "cannot remove " + directory.string()));
 }
 
 Result<void> KnownBodies::read(const std::filesystem::path& file) {

@@ -11,6 +11,7 @@
 
 #include "trawl/result.h"
 
+#include "crawler/config/crawl_config.h"
 #include "crawler/output/content_index.h"
 
 namespace trawl {
@@ -19,11 +20,18 @@ namespace trawl {
 class KnownBodies {
  public:
   // Reads the CDXJ files that `patterns` name ("old/*.cdxj", '*' and '?' in the last part) unless
-  // that was done before and they have not changed. Errors: kInvalidArgument if a pattern names no
-  // file or a file is not such an index, which the message says; those of reading, and of
-  // ContentIndex::open().
+  // that was done before and they have not changed. If one of those read before has changed or is
+  // not named any more, all are read again, and what only that one had is gone. Errors:
+  // kInvalidArgument if a pattern names no file or a file is not such an index, which the message
+  // says; those of reading, and of ContentIndex::open().
   static Result<std::unique_ptr<KnownBodies>> open(const std::filesystem::path& directory,
                                                    const std::vector<std::string>& patterns);
+
+  // By output.known, with a line in the log. Null if it names none, or if `archives` is false: the
+  // crawl keeps no records. Then nothing stays of those that were named before.
+  static Result<std::unique_ptr<KnownBodies>> open(const CrawlConfig& config, bool archives);
+  // Removes the directory, if there is one.
+  static Result<void> forget(const std::filesystem::path& directory);
 
   // The list of the indexes that were read, in the directory.
   static std::filesystem::path list_path(const std::filesystem::path& directory) {

@@ -194,7 +194,9 @@ class CrawlImpl final : public Crawl {
                                opening.sinks, tally_target());
     if (!output) return tl::unexpected(output.error());
     output_ = std::move(*output);
-    if (auto known = open_known_bodies(); !known) return known;
+    auto known = KnownBodies::open(config_, output_->sinks().inputs().exchanges);
+    if (!known) return tl::unexpected(known.error());
+    known_bodies_ = *std::move(known);
     if (auto saved = save_configs(config_, saved_); !saved) return saved;
     begin_cookies(*imported);
     if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
@@ -510,20 +512,6 @@ class CrawlImpl final : public Crawl {
     if (!contents) return tl::unexpected(contents.error());
     if (*contents == StateContents::kCrawl || opening.mode == OpenMode::kResume) return {};
     return check_output_is_free(config_, opening.sinks);
-  }
-
-  // output.known
-  Result<void> open_known_bodies() {
-    const CrawlConfig::Output& config = config_.output;
-    if (config.known.empty() || !output_->sinks().inputs().exchanges) return {};
-    auto known = KnownBodies::open(config_.crawl.state_dir / "known", config.known);
-    if (!known) return tl::unexpected(known.error());
-    known_bodies_ = *std::move(known);
-    const std::uint64_t damaged = known_bodies_->damaged_lines();
-    room_log(LogRoom::kOutput)
-        .info("output.known: {} bodies of earlier crawls{}", known_bodies_->bodies(),
-              damaged > 0 ? fmt::format("; {} damaged lines are left out", damaged) : "");
-    return {};
   }
 
   Result<void> make_rules() {

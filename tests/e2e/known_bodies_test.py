@@ -49,6 +49,30 @@ def script(test, directory, options):
         fresh = t.run(options, directory, "crawl", directory / "again.toml", "--fresh")
         t.expect_exit(test, fresh, t.EXIT_DONE, "--fresh deletes what is known, too")
         test.check("known" in fresh.text, "named as deleted", fresh.text)
+        # What is no longer named when it goes on is no longer known.
+        tables = t.fast_crawl([server.url()], directory / "other", scope={"max_pages": 1},
+                              output={"warc": True, "known": [known]})
+        tables["fetch"]["connections"] = 1
+        config = t.write_config(directory / "other.toml", tables)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "with an index")
+        (indexes / "other.cdxj").write_text(
+            'com,example)/ 20200102030405 {"url": "http://example.com/", "digest": "sha1:AAAA"}\n')
+        tables["output"]["known"] = [str(indexes / "other.cdxj")]
+        del tables["scope"]["max_pages"]
+        t.write_config(config, tables)
+        resumed = t.run(options, directory, "resume", config)
+        t.expect_exit(test, resumed, t.EXIT_DONE, "with another index")
+        test.check("output.known: 1 bodies" in resumed.text, "only those that are named", resumed.text)
+        found = records_of(test, directory / "other" / "output")
+        copies = [found[server.url(path)] for path in ("/same", "/new")]
+        test.check(sorted(record.type for record in copies) == ["response", "revisit"],
+                   "a body of an index that is not named any more", [r.headers for r in copies])
+        test.check(found[server.url()].type == "revisit", "one of an index that was named")
+        tables["output"].pop("known")
+        t.write_config(config, tables)
+        t.run(options, directory, "resume", config)
+        test.check(not (directory / "other" / "known").exists(), "an index of nothing is left")
+        (indexes / "other.cdxj").unlink()
         (indexes / "bad.cdxj").write_text("no index\nat all\n")
         for wrong, text in ((str(indexes / "none-*.cdxj"), "no file is called"),
                             (str(indexes / "bad.cdxj"), "is not a CDXJ index")):

@@ -81,6 +81,49 @@ def left_out(test, directory, options):
         test.check(not urls & {server.url(path) for path in gone}, f"{name}: records", urls)
 
 
+def left_out_files(test, directory, options):
+    """The same for what is not a page and can ask by header only; equal bytes that do not ask are
+    kept, whichever came first."""
+    bodies = {"image/png": b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "application/pdf": b"%PDF-1.7\n%x",
+              "text/css": b"a { color: red }", "application/javascript": b"var x = 1;",
+              "application/json": b"{}", "": b"no type"}
+    answers, asks = {}, {}
+
+    headers = {"archive": ["X-Robots-Tag: noarchive"], "index": ["X-Robots-Tag: trawl: noindex"],
+               "other": ["X-Robots-Tag: otherbot: noarchive"], "copy": []}
+    for number, (content_type, body) in enumerate(bodies.items()):
+        for name, lines in headers.items():
+            path = f"/{number}-{name}"
+            answers[path] = answer(body, "200 OK", *lines, content_type=content_type)
+            asks[path] = name
+    for path, status in (("/moved", "302 Found"), ("/gone", "410 Gone")):
+        answers[path] = answer("", status, "Location: /0-copy", *headers["archive"])
+        asks[path] = "archive"
+    answers["/"] = answer(links(asks))
+    for name, output, gone in (
+            ("archive", {"respect_noarchive": True}, {"archive"}),
+            ("index", {"respect_noindex": True}, {"index"}),
+            ("off", {}, set())):
+        with ScriptedServer(answers) as server:
+            _, pages = crawl(test, directory, options, f"left_out_files_{name}", server, output={
+                "warc": True, "files": True, **output})
+        kept = {path for path, what in asks.items() if what not in gone}
+        listed = {path: lines[0] for path, lines in pages.items() if path in asks}
+        test.check_equal_sets(set(listed), set(asks), f"{name}: listed")
+        test.check_equal_sets({path for path, line in listed.items() if line["warc"]}, kept,
+                              f"{name}: in WARC files")
+        test.check_equal_sets({path for path, line in listed.items() if line["file"]},
+                              kept - {"/moved", "/gone"}, f"{name}: as files")
+        records = read_warcs(test, directory / f"left_out_files_{name}" / "output")
+        urls = {record.url for record in records if record.type != "warcinfo"}
+        test.check_equal_sets(urls, {server.url(path) for path in kept | {"/", "/robots.txt"}},
+                              f"{name}: records")
+        stored = [record.payload() for record in records if record.type == "response"]
+        for content_type, body in bodies.items():
+            test.check(stored.count(body) == 1,
+                       f"{name}: {content_type} is stored {stored.count(body)} times")
+
+
 def nofollow_pages(test, directory, options):
     everything = {**ASKS, **DOES_NOT_ASK}
     answers = {path: page(what, path + "/below") for path, what in everything.items()}
@@ -213,7 +256,7 @@ def link_lines(test, directory, options):
 
 
 def directives(test, directory, options):
-    parts = (left_out, nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
+    parts = (left_out, left_out_files, nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
              meta_refresh, link_lines)
     t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 

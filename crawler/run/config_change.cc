@@ -108,7 +108,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
   if (ip_stays) next.politeness.ip_delay = now.politeness.ip_delay;
   next.fetch.limit_rate = read.fetch.limit_rate;
   if (sets_log) next.log = read.log;
-  const CrawlConfig shown_before = without_passwords(before), shown_read = without_passwords(read);
+  const CrawlConfig shown_before = without_secrets(before), shown_read = without_secrets(read);
   for (const ConfigKey& key : config_keys()) {
     const std::string was = key.write(before);
     const std::string is = key.write(read);
@@ -117,7 +117,7 @@ ConfigChange config_change(const CrawlConfig& now, const CrawlConfig& before,
                        (key.name == "politeness.domain_delay" && domain_stays) ||
                        (key.name == "politeness.ip_delay" && ip_stays);
     const std::string shown_was = key.write(shown_before), shown_is = key.write(shown_read);
-    const bool secret = is_secret_key(key.name) || shown_was == shown_is;
+    const bool secret = shown_was == shown_is;
     (stays ? change.needs_restart : change.changed)
         .push_back(secret ? fmt::format("{}: changed (not shown)", key.name)
                           : fmt::format("{}: {}", key.name, shown_change(shown_was, shown_is)));

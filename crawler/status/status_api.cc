@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "crawler/config/config_values.h"
+#include "crawler/config/shown_config.h"
 #include "crawler/status/host_action.h"
 #include "crawler/status/metrics.h"
 #include "crawler/status/offer_body.h"
@@ -326,7 +327,7 @@ ApiReply StatusApi::errors(const ApiRequest& request) {
 
 ApiReply StatusApi::config(const ApiRequest&) {
   return {.content_type = "application/toml; charset=utf-8",
-          .body = config_without_secrets(crawl_.config())};
+          .body = to_toml(without_secrets(crawl_.config()))};
 }
 
 ApiReply StatusApi::done() const {

@@ -8,7 +8,6 @@
 
 #include "base/rfc3339.h"
 #include "crawler/config/crawl_paths.h"
-#include "crawler/config/shown_config.h"
 #include "crawler/status/process_usage.h"
 #include "crawler/status/tally_json.h"
 #include "url/url_credentials.h"
@@ -261,45 +260,6 @@ ordered_json reload_json(const ReloadReport& report) {
 
 std::string dump_json(const ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string config_without_secrets(CrawlConfig config) {
-  constexpr const char* kHidden = "(hidden)";
-  const auto hide_headers = [](std::vector<std::string>& headers) {
-    for (std::string& header : headers)
-      header = header.substr(0, header.find(':')) + ": " + kHidden;
-  };
-  // A proxy's URL has no path.
-  const auto hide_proxy = [](std::string& proxy) {
-    const std::size_t scheme = proxy.find("://");
-    const std::size_t at = proxy.rfind('@');
-    if (at == std::string::npos) return;
-    const std::size_t begin = scheme == std::string::npos || scheme > at ? 0 : scheme + 3;
-    proxy.replace(begin, at - begin, kHidden);
-  };
-  const auto hide_credentials = [](std::string& url) {
-    std::string shown = without_credentials(url);
-    if (shown == url) return;
-    const std::size_t scheme = shown.find("://");
-    shown.insert(scheme == std::string::npos ? 0 : scheme + 3, std::string(kHidden) + "@");
-    url = std::move(shown);
-  };
-  each_start_url(config, hide_credentials);
-  hide_headers(config.fetch.headers);
-  hide_proxy(config.fetch.proxy);
-  for (HostRequestsText& host : config.fetch.hosts) {
-    hide_headers(host.headers);
-    if (!host.basic_auth.empty()) host.basic_auth = kHidden;
-    if (!host.bearer_token.empty()) host.bearer_token = kHidden;
-    if (host.proxy) hide_proxy(*host.proxy);
-  }
-  for (LoginText& login : config.fetch.logins) {
-    hide_credentials(login.url);
-    hide_credentials(login.page);
-    for (auto& [name, value] : login.fields)
-      value = kHidden;
-  }
-  return to_toml(config);
 }
 
 }  // namespace trawl

@@ -29,7 +29,4 @@ nlohmann::ordered_json reload_json(const ReloadReport& report);
 // JSON in one line; bytes that are not UTF-8 are replaced.
 std::string dump_json(const nlohmann::ordered_json& json);
 
-// The config in effect as TOML, without what is secret.
-std::string config_without_secrets(CrawlConfig config);
-
 }  // namespace trawl

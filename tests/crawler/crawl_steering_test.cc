@@ -17,10 +17,12 @@
 namespace trawl {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr int kLinks = 10;
 
@@ -168,7 +170,9 @@ TEST_F(CrawlSteering, AReloadSaysWhatNeedsARestart) {
   const ReloadReport report = crawl->reload(other).value();
   EXPECT_THAT(report.changed, ElementsAre("fetch.retries: 2 -> 9"));
   EXPECT_THAT(report.needs_restart, Contains("fetch.threads: 2 -> 1"));
-  EXPECT_THAT(report.needs_restart, Contains("fetch.proxy: changed (not shown)"));
+  EXPECT_THAT(report.needs_restart,
+              Contains(AllOf(HasSubstr("fetch.proxy: "), HasSubstr("(hidden)@proxy.test"),
+                             Not(HasSubstr("secret")))));
   EXPECT_THAT(report.needs_restart, Contains(HasSubstr("politeness.domain_delay: ")));
   EXPECT_EQ(crawl->config().fetch.threads, 2u);
   EXPECT_EQ(crawl->config().politeness.retries, 9u);

@@ -190,7 +190,7 @@ def of_a_running_crawl(test, directory, options):
         config["fetch"]["login"]["fields"] = {"user": "s3cret-other"}
         t.write_config(file, config)
         reloaded = t.run(options, directory, "reload", state)
-        test.check("fetch.login: changed (not shown)" in reloaded.text and "s3cret" not in reloaded.text, "reload",
+        test.check("fetch.login: {" in reloaded.text and "(hidden)" in reloaded.text and "s3cret" not in reloaded.text, "reload",
                    reloaded.text)
         crawling.wait()
         test.check("s3cret" not in crawling.text, "the log", crawling.tail())

@@ -202,7 +202,8 @@ def check_warcinfo(test, records, options):
         config = [line for line in text.split("\r\n") if line.startswith("config: ")]
         test.check('config: output.warc_prefix = "pay-loads"' in config
                    and any(line.startswith("config: crawl.seeds = [ ") for line in config)
-                   and "config: fetch.headers = (not shown)" in config
+                   and any(line.startswith("config: fetch.headers = ") and ": (hidden)" in line
+                           for line in config)
                    and not any("s3cret" in line or "state_dir" in line for line in config),
                    "the config", config)
         test.check(re.fullmatch(r"pay-loads-\d{17}-\d{5}\.warc\.gz", info.file)

@@ -216,12 +216,10 @@ tl::expected<CookiesFile, FileErrors> read_cookies_file(const std::filesystem::p
   return reader.take_cookies();
 }
 
-CookiesFile read_what_is_right(const std::filesystem::path& cookies_file,
+CookiesFile read_what_is_right(const std::filesystem::path& cookies_file, std::string_view text,
                                std::chrono::system_clock::time_point now) {
-  const auto text = read_text_file(cookies_file, kMaxCookieBytes);
-  if (!text) return {};
   Reader reader(cookies_file, now);
-  reader.read(*text);
+  reader.read(text);
   return reader.take_cookies();
 }
 

@@ -37,9 +37,9 @@ tl::expected<CookiesFile, FileErrors> read_cookies_file(
     const std::filesystem::path& file,
     std::chrono::system_clock::time_point now = std::chrono::system_clock::now());
 
-// The same without errors: what is wrong is left out, all of it if the file cannot be read.
+// The same of a file's text, without errors: what is wrong is left out.
 CookiesFile read_what_is_right(
-    const std::filesystem::path& cookies_file,
+    const std::filesystem::path& cookies_file, std::string_view text,
     std::chrono::system_clock::time_point now = std::chrono::system_clock::now());
 
 // What makes two such lines the same cookie: domain, path and name.

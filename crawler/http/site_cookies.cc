@@ -134,13 +134,17 @@ void SiteCookies::keep_small() {
   }
 }
 
-void SiteCookies::load(const std::filesystem::path& state_dir) {
+SiteCookies::Stored SiteCookies::read(const std::filesystem::path& state_dir) {
   const std::filesystem::path file = path(state_dir);
-  const CookiesFile stored = read_what_is_right(file);
-  const auto secret = imported_sites(read_text_file(file, kMostStored).value_or(""));
+  const auto text = read_text_file(file, kMostStored);
+  if (!text) return {};
+  return {.file = read_what_is_right(file, *text), .secret = imported_sites(*text)};
+}
+
+void SiteCookies::add(const Stored& stored) {
   const MutexLock lock(mutex_);
-  for (const CookiesOfSite& site : stored.sites)
-    merge(site, secret.contains(site.site));
+  for (const CookiesOfSite& site : stored.file.sites)
+    merge(site, stored.secret.contains(site.site));
   saved_ = version_;
 }
 

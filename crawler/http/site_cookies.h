@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,9 +55,14 @@ class SiteCookies {
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "cookies.txt";
   }
-  // Adds the cookies of that file, if it exists, except lines that are damaged. What was imported
-  // in an earlier run stays secret.
-  void load(const std::filesystem::path& state_dir) TRAWL_EXCLUDES(mutex_);
+  struct Stored {
+    CookiesFile file;
+    std::set<std::string, std::less<>> secret;  // sites with imported cookies
+  };
+  // What that file has, if it exists, except lines that are damaged.
+  static Stored read(const std::filesystem::path& state_dir);
+  // Adds these cookies. What was imported in an earlier run stays secret.
+  void add(const Stored& stored) TRAWL_EXCLUDES(mutex_);
   // Writes that file, if the cookies have changed since. Errors: those of replace_file().
   Result<void> save(const std::filesystem::path& state_dir) TRAWL_EXCLUDES(mutex_);
 

@@ -127,11 +127,10 @@ TEST_F(CookiesFileTest, FilesAndSitesAreBounded) {
 }
 
 TEST_F(CookiesFileTest, WhatIsRightOfADamagedFile) {
-  std::ofstream(path(), std::ios::binary)
-      << "nonsense\na.example\tFALSE\t/\tFALSE\t0\tn\tv\nb.example\tFALSE\t";
-  EXPECT_THAT(lines_of(read_what_is_right(path(), kNow)),
+  const std::string text = "nonsense\na.example\tFALSE\t/\tFALSE\t0\tn\tv\nb.example\tFALSE\t";
+  EXPECT_THAT(lines_of(read_what_is_right(path(), text, kNow)),
               ElementsAre("a.example: a.example\tFALSE\t/\tFALSE\t0\tn\tv"));
-  EXPECT_EQ(read_what_is_right("/nowhere").cookies, 0u);
+  EXPECT_EQ(read_what_is_right(path(), "").cookies, 0u);
 }
 
 }  // namespace

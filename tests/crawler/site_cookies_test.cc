@@ -106,13 +106,13 @@ TEST(SiteCookies, KeptForTheNextRun) {
   }
   {
     SiteCookies cookies;
-    cookies.load(state);
+    cookies.add(SiteCookies::read(state));
     EXPECT_TRUE(cookies.find("a.example", 0)->imported) << "without the user's file, too";
     EXPECT_FALSE(cookies.find("b.example", 0)->imported);
   }
   SiteCookies cookies;
   cookies.import(file_of("a.example", {cookie("n", "older"), cookie("m", "x")}));
-  cookies.load(state);
+  cookies.add(SiteCookies::read(state));
   EXPECT_THAT(lines(cookies), UnorderedElementsAre(cookie("n", "mine"), cookie("m", "x")));
   EXPECT_TRUE(cookies.find("a.example", 0)->imported);
   EXPECT_FALSE(cookies.find("b.example", 0)->imported);

@@ -110,7 +110,7 @@ class Fetcher {
   void set_aside(const OpenLease& open, std::string_view asked);
   void leave_host_alone(const OpenLease& open, std::string_view robots_txt);
 
-  // How a lease ends.
+  // In fetcher_ends.cc. How a lease ends.
   void complete(const OpenLease& open, PageHandler::Result result);
   void retry(const OpenLease& open, PageHandler::Result result);
   // Offers the links of a page whose lease fail() is about to end.

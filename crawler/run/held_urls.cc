@@ -61,6 +61,10 @@ std::uint64_t held_by_address(const CrawlConfig& config) {
   return mix64(settings + 1) | 1;  // never 0, as in UrlDecider::held_by()
 }
 
+HoldReason refused_address(const CrawlConfig& config) {
+  return {.reason = to_string(FetchError::kAddressRefused), .rules = held_by_address(config)};
+}
+
 Result<std::uint64_t> retry_held_urls(Frontier& frontier, const CrawlConfig& config,
                                       const CrawlRules& rules, HostUrlQuota& urls_of_hosts) {
   return frontier.retry(

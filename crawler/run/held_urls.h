@@ -25,6 +25,8 @@ std::string origin_of(std::string_view url);
 
 // HoldReason::rules, as UrlDecider::held_by(), for addresses that the config refuses.
 std::uint64_t held_by_address(const CrawlConfig& config);
+// Why a URL is held whose address the config refuses.
+HoldReason refused_address(const CrawlConfig& config);
 
 // Queues the held URLs that the rules of this run may allow; robots.txt is checked when they are
 // leased. Returns how many. Errors: those of the frontier.

@@ -22,13 +22,22 @@ RecrawlPolicy::RecrawlPolicy(const CrawlConfig::Recrawl& config)
 
 RecrawlPolicy::Interval RecrawlPolicy::first_interval(std::string_view href,
                                                       Interval listed) const {
-  const Interval general = interval_ && listed ? within_bounds(*listed) : interval_;
-  if (rules_.empty()) return general;
+  if (const Rule* rule = find_rule(href)) return rule->interval;
+  return interval_ && listed ? within_bounds(*listed) : interval_;
+}
+
+const RecrawlPolicy::Rule* RecrawlPolicy::find_rule(std::string_view href) const {
+  if (rules_.empty()) return nullptr;
   const auto url = Url::parse(href);
   const std::string spelled = url ? spelling_.key(*url) : std::string(href);
   const auto rule = std::ranges::find_if(
       rules_, [&spelled](const Rule& each) { return each.pattern.matches(spelled); });
-  return rule == rules_.end() ? general : rule->interval;
+  return rule == rules_.end() ? nullptr : &*rule;
+}
+
+bool RecrawlPolicy::says_never(std::string_view href) const {
+  const Rule* rule = find_rule(href);
+  return rule != nullptr && !rule->interval;
 }
 
 std::chrono::milliseconds RecrawlPolicy::within_bounds(std::chrono::milliseconds interval) const {

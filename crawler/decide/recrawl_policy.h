@@ -36,6 +36,8 @@ class RecrawlPolicy {
 
   // The same for URLs that were never a page: they failed, were missing, or redirected.
   Interval failed_interval() const { return failed_; }
+  // Whether a rule says that the page is never fetched again.
+  bool says_never(std::string_view href) const;
 
   // Classifies a successful fetch by its status, the digest of its body, and the digest of the
   // previous fetch (empty: none).
@@ -47,6 +49,7 @@ class RecrawlPolicy {
     Interval interval;
   };
 
+  const Rule* find_rule(std::string_view href) const;
   Interval first_interval(std::string_view href, Interval listed) const;
   std::chrono::milliseconds within_bounds(std::chrono::milliseconds interval) const;
 

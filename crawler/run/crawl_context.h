@@ -44,6 +44,7 @@
 #include "crawler/run/safe_point.h"
 #include "crawler/run/truncated_responses.h"
 #include "crawler/run/unread_pages.h"
+#include "crawler/state/sitemap_pages.h"
 #include "crawler/tally/crawl_tally.h"
 #include "url/url_credentials.h"
 
@@ -104,6 +105,7 @@ struct CrawlContext {
   AskedDelays asked_delays = {};
   ArchivedLookups archived_lookups = {};
   HostLogins logins{config.fetch.logins};
+  SitemapPages* sitemap_pages = nullptr;    // with recrawl.by_sitemap
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
   // `config`, `rules` and `reloads` change only there.
   SafePoint safe_point = {};

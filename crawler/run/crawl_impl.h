@@ -33,6 +33,7 @@
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/free_space_guard.h"
 #include "crawler/state/resumed_config.h"
+#include "crawler/state/sitemap_pages.h"
 #include "crawler/tally/stored_tally.h"
 
 namespace trawl {
@@ -109,6 +110,7 @@ class CrawlImpl final : public Crawl {
 
   // Checked before anything is created, so that an error leaves no incomplete crawl behind.
   Result<void> check_places(const CrawlOpening& opening) const;
+  Result<void> open_sitemap_pages();
   Result<void> make_rules();
   Result<void> open_frontier(const CrawlOpening& opening);
 
@@ -184,6 +186,7 @@ class CrawlImpl final : public Crawl {
   HostUrlQuota urls_of_hosts_;
   std::unique_ptr<ParkedPatterns> parked_patterns_;
   std::shared_ptr<SeedRedirects> seed_redirects_;
+  std::unique_ptr<SitemapPages> sitemap_pages_;
   std::optional<PageQuota> pages_;
   std::optional<ConnectionShares> shares_;
   std::optional<UnreadPages> unread_pages_;

@@ -83,6 +83,7 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
   begin_cookies(*cookies_, config_, *imported);
   if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
     return begun;
+  if (auto pages = open_sitemap_pages(); !pages) return pages;
   if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
   auto patterns = ParkedPatterns::open(config_.crawl.state_dir, opened_.resumed,
                                        config_.scope.park_pattern_after);
@@ -137,6 +138,7 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
                                   robots_token_of(config_.crawl),
                                   opened_.resumed,
                                   trusts_less_});
+  context_->sitemap_pages = sitemap_pages_.get();
   steering_.emplace(*context_, *without_retries_,
                     ReloadedParts{.config = config_,
                                   .rules = *rules_,
@@ -159,6 +161,14 @@ Result<void> CrawlImpl::check_places(const CrawlOpening& opening) const {
   if (!contents) return tl::unexpected(contents.error());
   if (*contents == StateContents::kCrawl || opening.mode == OpenMode::kResume) return {};
   return check_output_is_free(config_, opening.sinks);
+}
+
+Result<void> CrawlImpl::open_sitemap_pages() {
+  if (!config_.recrawl.by_sitemap || !rules_->recrawl.recrawls_pages()) return {};
+  auto pages = SitemapPages::open(SitemapPages::path(config_.crawl.state_dir));
+  if (!pages) return tl::unexpected(pages.error());
+  sitemap_pages_ = *std::move(pages);
+  return {};
 }
 
 Result<void> CrawlImpl::make_rules() {

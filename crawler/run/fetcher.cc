@@ -224,6 +224,7 @@ void Fetcher::begin(OpenLease open) {
   if (!url) return end(open, url.error().message, {}, open.leased_at);
   // The scope may be narrower than when the URL was admitted.
   UrlNote note = UrlNote::decode(open.lease.note);
+  if (handler_.waits_for_sitemap(open.lease, *url, note)) return end_recrawls(open);
   LeaseFacts facts(handler_.traps());
   const UrlVerdict verdict = context_.rules.decider.decide(
       *url, UrlOrigin::of(open.lease.depth, open.lease.redirects, note), facts);

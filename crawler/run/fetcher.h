@@ -132,6 +132,7 @@ class Fetcher {
   void skip(const OpenLease& open, const Url& url, const UrlVerdict& verdict);
   // Returns the URL to its queue. The host is not requested before `next_start`, nor within its
   // delay after `asked_at`, the time of another request to it (absent: there was none).
+  void end_recrawls(const OpenLease& open);  // of a page that a sitemap has fetched again
   void release(const OpenLease& open, SteadyTime next_start, std::optional<SteadyTime> asked_at);
   void lease_ended(const OpenLease& open);
   // Submits a page's output; its lease ends when that is written.

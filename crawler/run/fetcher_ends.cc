@@ -207,6 +207,14 @@ void Fetcher::skip(const OpenLease& open, const Url& url, const UrlVerdict& verd
         .rules = context_.rules.decider.held_by(*verdict.reason)});
 }
 
+void Fetcher::end_recrawls(const OpenLease& open) {
+  PageHandler::Result result = handler_.give_up(open, "", "");
+  result.output->listed = false;
+  result.outcome.requested = false;
+  result.outcome.recrawl_at.reset();
+  complete(open, std::move(result));
+}
+
 void Fetcher::release(const OpenLease& open, SteadyTime next_start,
                       std::optional<SteadyTime> asked_at) {
   context_.pages.give_back(1);

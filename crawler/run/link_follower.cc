@@ -1,6 +1,8 @@
 #include "crawler/run/link_follower.h"
 
+#include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "trawl/url_groups.h"
 
@@ -63,6 +65,30 @@ void LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
   request.again = found.again;
   if (ordinary) known_.note_offered();
   requests_.push_back(request);
+}
+
+void LinkFollower::add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed) {
+  thread_.check();
+  const CrawlRules& rules = context_.rules;
+  const Url& kept = owned_.emplace_back(std::move(url));
+  const std::uint32_t redirects = std::max(page.redirects, listed.origin.redirects);
+  Facts facts(*this);
+  const UrlVerdict verdict =
+      rules.decider.decide(kept, UrlOrigin::of(page.depth, redirects, page.note), facts);
+  if (verdict.reason) return skip(kept.href_without_fragment(), *verdict.reason, verdict.rule);
+  UrlNote note = page.note;
+  note.has_lastmod = true;
+  if (listed.listed_interval) note.listed_interval = listed.listed_interval;
+  if (listed.sitemap_priority) note.sitemap_priority = listed.sitemap_priority;
+  const std::int32_t priority = rules.priorities.of(kept, page.depth, note.sitemap_priority,
+                                                    rules.decider.seeds().find(note.seed));
+  requests_.push_back({.url = kept.href_without_fragment(),
+                       .priority = priority + (verdict.slow ? Priorities::kSlow : 0),
+                       .depth = page.depth,
+                       .redirects = redirects,
+                       .parent = notes_.emplace_back(page.parent),
+                       .note = notes_.emplace_back(note.encode()),
+                       .again = true});
 }
 
 std::int32_t LinkFollower::priority_of(const Url& url, const LinkContext& found) const {

@@ -19,6 +19,7 @@
 #include "crawler/output/page_output.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/known_links.h"
+#include "crawler/state/sitemap_pages.h"
 
 namespace trawl {
 
@@ -60,6 +61,9 @@ class LinkFollower {
   void add(const Url& url, const Fingerprint& hash, const LinkContext& found);
   // The same, but takes the URL over.
   void add(Url&& url, const LinkContext& found) { add(owned_.emplace_back(std::move(url)), found); }
+  // Queues a page again that was fetched before, found as it was then. `listed`: the sitemap's
+  // entry.
+  void add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed);
   void skip(std::string_view url, SkipReason reason, std::string_view rule = {});
   // Counts `n` references that are not http(s) URLs.
   void skip_many(SkipReason reason, std::uint64_t n) {

@@ -50,6 +50,7 @@ class PageFollower {
 
   void follow_sitemap(PageInHand& page);
   LinkContext listed_in(const PageInHand& page, const SitemapRequest& request) const;
+  void follow_listed(const PageInHand& page, SitemapRequest&& request);
   void follow_feed(PageInHand& page);
   bool is_feed(const HttpResponse& response) const;
 

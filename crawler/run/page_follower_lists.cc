@@ -27,15 +27,26 @@ SkipReason skip_reason_of(SitemapUrlFault fault) {
 void PageFollower::follow_sitemap(PageInHand& page) {
   const SitemapSummary intake = read_sitemap(
       page.response.body, page.url, page.note,
-      [&](SitemapRequest&& request) {
-        const LinkContext found = listed_in(page, request);
-        links_.add(std::move(request.url), found);
-      },
+      [&](SitemapRequest&& request) { follow_listed(page, std::move(request)); },
       [&](std::string_view text, SitemapUrlFault fault) {
         links_.skip(text, skip_reason_of(fault));
       });
   page.output.page.links = intake.requests;
   links_.skip_many(SkipReason::kInvalidUrl, intake.info.dropped.no_url);
+}
+
+// With recrawl.by_sitemap a page that was fetched, and has changed since the sitemap was read, is
+// fetched again.
+void PageFollower::follow_listed(const PageInHand& page, SitemapRequest&& request) {
+  const LinkContext found = listed_in(page, request);
+  if (!found.has_lastmod) return links_.add(std::move(request.url), found);
+  auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(request.url));
+  if (!known) return context_.stop_with(std::move(known.error()));
+  const std::chrono::sys_seconds read_at{
+      std::chrono::seconds(static_cast<std::int64_t>(page.note.read_at))};
+  if (known->fetched && page.note.read_at > 0 && is_changed_since(request, read_at))
+    return links_.add_again(std::move(request.url), *known, found);
+  links_.add(std::move(request.url), found);
 }
 
 LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest& request) const {
@@ -62,12 +73,7 @@ LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest
     found.sitemap_priority = implied_priority(request, seconds_of(page.fetched_at));
   if (request.change_frequency && context_.rules.recrawl.recrawls_pages())
     found.listed_interval = interval_of(*request.change_frequency);
-  if (config.recrawl.by_sitemap) {
-    found.has_lastmod = request.last_modified.has_value();
-    const std::chrono::sys_seconds read_at{
-        std::chrono::seconds(static_cast<std::int64_t>(note.read_at))};
-    found.again = note.read_at > 0 && is_changed_since(request, read_at);
-  }
+  found.has_lastmod = context_.sitemap_pages != nullptr && request.last_modified.has_value();
   return found;
 }
 

@@ -111,7 +111,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
   }
   if (record.text && is_left_out(page)) record.text->clear();
   if (answer.last && (result.truncated || !response.failure)) add_exchange(page);
-  plan_recrawl(page);
+  plan_recrawl(page, answer.last);
   if (answer.last) {
     if (keeps_body(page, result))
       context_.output.sinks().add_body(output, std::move(response.body));
@@ -170,7 +170,9 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
         was_page
             ? policy.next_interval(open.lease.url, RecrawlPolicy::Change::kFailed, note.interval)
             : policy.failed_interval();
-    if (interval) result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
+    const bool by_sitemap = note.has_lastmod && context_.sitemap_pages != nullptr;
+    if (interval && !by_sitemap)
+      result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
   }
   return result;
 }
@@ -328,7 +330,7 @@ void PageHandler::plan_failed(const OpenLease& open, Outcome& outcome) const {
     outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
 }
 
-void PageHandler::plan_recrawl(PageInHand& page) {
+void PageHandler::plan_recrawl(PageInHand& page, bool last) {
   const RecrawlPolicy& policy = context_.rules.recrawl;
   if (!policy.enabled()) return;
   const Lease& lease = page.open.lease;
@@ -341,39 +343,68 @@ void PageHandler::plan_recrawl(PageInHand& page) {
     if (const auto interval = policy.failed_interval()) {
       page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
     }
+    if (last) static_cast<void>(is_left_to_sitemap(lease, page.note));
     return;
   }
   using Change = RecrawlPolicy::Change;
-  const std::string& digest = page.output.page.digest;
-  const Change change = !fetched         ? Change::kFailed
-                        : !lease.recrawl ? Change::kNew
-                                         : RecrawlPolicy::compare(status, digest, page.note.digest);
-  // The sitemap says when it is fetched again.
-  if (page.note.has_lastmod && context_.config.recrawl.by_sitemap) return;
+  const Change change =
+      !fetched         ? Change::kFailed
+      : !lease.recrawl ? Change::kNew
+                       : RecrawlPolicy::compare(status, page.output.page.digest, page.note.digest);
   const auto interval =
       policy.next_interval(lease.url, change, page.note.interval, page.note.listed_interval);
-  if (!interval) return;
-  UrlNote next = page.note;
+  if (!interval && context_.sitemap_pages == nullptr) return;
+  UrlNote next = fetched ? next_note(page) : page.note;
   next.interval = interval;
-  if (fetched) {
-    if (next.role == UrlNote::Role::kSitemap)
-      next.read_at =
-          static_cast<std::uint64_t>(seconds_of(page.fetched_at).time_since_epoch().count());
-    if (status != 304 || !page.response.etag.empty()) next.etag = page.response.etag;
-    if (status != 304 || !page.response.last_modified.empty())
-      next.last_modified = page.response.last_modified;
-    next.digest = digest;
-    if (page.earlier && !page.earlier->date.empty()) {
-      next.first_url = page.earlier->url;
-      next.first_date = page.earlier->date;
-    } else if (!page.unchanged || (status != 304 && page.note.first_date.empty())) {
-      // Every kind of record that is written has the body.
-      next.first_url = lease.url;
-      next.first_date = page.output.warc ? page.output.warc->date : std::string();
-    }
-  }
+  if (last && is_left_to_sitemap(lease, next)) return;
+  if (!interval) return;
   page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
   page.outcome.note = next.encode();
+}
+
+UrlNote PageHandler::next_note(const PageInHand& page) {
+  const HttpResponse& response = page.response;
+  const bool not_modified = response.status == 304;
+  UrlNote next = page.note;
+  if (next.role == UrlNote::Role::kSitemap)
+    next.read_at =
+        static_cast<std::uint64_t>(seconds_of(page.fetched_at).time_since_epoch().count());
+  if (!not_modified || !response.etag.empty()) next.etag = response.etag;
+  if (!not_modified || !response.last_modified.empty()) next.last_modified = response.last_modified;
+  next.digest = page.output.page.digest;
+  if (page.earlier && !page.earlier->date.empty()) {
+    next.first_url = page.earlier->url;
+    next.first_date = page.earlier->date;
+  } else if (!page.unchanged || (!not_modified && page.note.first_date.empty())) {
+    // Every kind of record that is written has the body.
+    next.first_url = page.open.lease.url;
+    next.first_date = page.output.warc ? page.output.warc->date : std::string();
+  }
+  return next;
+}
+
+bool PageHandler::waits_for_sitemap(const Lease& lease, const Url& url, const UrlNote& note) const {
+  const bool is_due_by_interval =
+      lease.recrawl && !note.has_lastmod && (note.interval || !note.digest.empty());
+  if (context_.sitemap_pages == nullptr || !is_due_by_interval) return false;
+  const auto known = context_.sitemap_pages->find(context_.rules.canonicalizer.key(url));
+  if (!known) context_.stop_with(known.error());
+  return known && known->fetched && known->listed;
+}
+
+bool PageHandler::is_left_to_sitemap(const Lease& lease, const UrlNote& note) const {
+  SitemapPages* const pages = context_.sitemap_pages;
+  if (pages == nullptr || note.role != UrlNote::Role::kPage) return false;
+  const auto url = Url::parse(lease.url);
+  if (!url || context_.rules.recrawl.says_never(lease.url)) return false;
+  const auto listed =
+      pages->note_fetched(context_.rules.canonicalizer.key(*url), {.listed = note.has_lastmod,
+                                                                   .depth = lease.depth,
+                                                                   .redirects = lease.redirects,
+                                                                   .parent = lease.parent,
+                                                                   .note = note});
+  if (!listed) context_.stop_with(listed.error());
+  return listed.value_or(false);
 }
 
 }  // namespace trawl

@@ -50,6 +50,8 @@ class PageHandler {
   Result give_up(const OpenLease& open, std::string_view error, std::string_view reason);
   // When a URL that ends as failed is asked for again, if the outcome does not say so.
   void plan_failed(const OpenLease& open, Outcome& outcome) const;
+  // Whether a page that is due by its interval is fetched only when a sitemap says so.
+  bool waits_for_sitemap(const Lease& lease, const Url& url, const UrlNote& note) const;
   LinkFollower& links() { return follower_.links(); }
   // Whether a part of a body that is too large is of use: for the archive, or for its links.
   bool wants_part(UrlNote::Role role, const HttpResponse& head) const;
@@ -75,7 +77,12 @@ class PageHandler {
   void add_exchange(PageInHand& page);
   void archive_lookup(const HttpResponse& response);
   bool keeps_body(const PageInHand& page, const Result& result) const;
-  void plan_recrawl(PageInHand& page);
+  // `last`: the URL is not tried again.
+  void plan_recrawl(PageInHand& page, bool last);
+  // The note for the next fetch.
+  static UrlNote next_note(const PageInHand& page);
+  // Notes with what a sitemap may have the page fetched again; true if that is up to a sitemap.
+  bool is_left_to_sitemap(const Lease& lease, const UrlNote& note) const;
 
   CrawlContext& context_;
   PageReader& reader_;

@@ -35,6 +35,7 @@
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/output_checks.h"
 #include "crawler/state/resumed_config.h"
+#include "crawler/state/sitemap_pages.h"
 #include "crawler/tally/stored_tally.h"
 
 namespace trawl {
@@ -94,6 +95,8 @@ Result<std::string> names_of(const fs::path& state) {
   for (const char* index : kIndexes) {
     if (is_entry(state / index)) names.emplace_back(index);
   }
+  if (const fs::path pages = SitemapPages::path(state); is_entry(pages))
+    names.push_back(pages.filename().string());
   for (const fs::path& file : crawl_files(state)) {
     if (is_entry(file)) names.push_back(file.filename().string());
   }
@@ -239,6 +242,9 @@ Result<void> FreshStart::delete_state(std::vector<std::string>& report) {
     if (!stays) return tl::unexpected(stays.error());
     if (*stays) report.push_back(left(index));
   }
+  const auto pages_stay = remove_database(SitemapPages::path(state_));
+  if (!pages_stay) return tl::unexpected(pages_stay.error());
+  if (*pages_stay) report.push_back(left(SitemapPages::path(state_)));
   lock_.reset();  // EmbeddedFrontier::remove() takes it
   const auto stay = EmbeddedFrontier::remove(state_, true);
   if (!stay) return tl::unexpected(stay.error());

@@ -45,7 +45,11 @@ TEST(RecrawlPolicy, TheFirstRuleThatMatchesGivesTheInterval) {
   // Also when it had an interval before that rule was made.
   EXPECT_EQ(policy.next_interval("http://a.example/archive/1", Change::kChanged, 1h), std::nullopt);
 
+  EXPECT_TRUE(policy.says_never("http://a.example/archive/news/1"));
+  EXPECT_FALSE(policy.says_never("http://a.example/n"));
+
   config.interval = std::nullopt;
+  EXPECT_FALSE(RecrawlPolicy(config).says_never(kPage));  // no rule says anything
   EXPECT_TRUE(RecrawlPolicy(config).enabled());
   EXPECT_EQ(RecrawlPolicy(config).next_interval(kPage, Change::kNew, std::nullopt), std::nullopt);
 }

@@ -4,7 +4,7 @@ import datetime
 import time
 
 import trawl_testing as t
-from scripted_server import ScriptedServer, answer, links
+from scripted_server import ScriptedServer, answer, links, not_modified
 
 HERE, THERE, FAR = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 
@@ -20,6 +20,8 @@ class Site(ScriptedServer):
         page = self.answers.get(request.host.rsplit(":", 1)[0] + request.path)
         if page is None:
             return answer("none", "404 Not Found")
+        if callable(page):
+            return page(request)
         if isinstance(page, list):
             return answer(f"<title>{request.path}</title>" + links(page))
         return page
@@ -151,12 +153,13 @@ def sitemaps_to_start_from(test, directory, options):
                       "links.guess_sitemaps")
 
 
+def stamp(seconds):
+    moment = datetime.datetime.fromtimestamp(time.time() + seconds, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
 def recrawled_by_sitemap(test, directory, options):
     """Pages are fetched again when their lastmod is later than the last fetch of the sitemap."""
-    def stamp(seconds):
-        moment = datetime.datetime.fromtimestamp(time.time() + seconds, datetime.timezone.utc)
-        return moment.strftime("%Y-%m-%dT%H:%M:%S+00:00")
-
     with Site() as site:
         def listing(**lastmods):
             urls = "".join(f"<url><loc>{site.url('/' + name)}</loc><lastmod>{when}</lastmod></url>"
@@ -184,6 +187,75 @@ def recrawled_by_sitemap(test, directory, options):
         before = len(site.paths())
         t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "third")
         test.check(site.paths()[before:] == ["/map.xml"], "third run", site.paths()[before:])
+
+
+def recrawled_as_found(test, directory, options):
+    """What a sitemap has fetched again keeps its depth, its seed's settings and its validators, also
+    if it was found in another way first; its own interval counts no more."""
+    with Site() as site:
+        def versioned(name, body=""):
+            tag = f'"{name}"'
+            def respond(request):
+                if request.headers.get("if-none-match") == tag:
+                    return not_modified(f"ETag: {tag}")
+                return answer(body or name, "200 OK", f"ETag: {tag}")
+            return respond
+
+        def listing(when, paths=("/", "/deep", "/listed")):
+            return answer("<urlset>" + "".join(
+                f"<url><loc>{site.url(path)}</loc><lastmod>{when}</lastmod></url>"
+                for path in paths) + "</urlset>", content_type="application/xml")
+        site.answers.update({
+            f"{HERE}/robots.txt": answer(f"Sitemap: {site.url('/map.xml')}"),
+            f"{HERE}/": versioned("home", links(["/mid"])),
+            f"{HERE}/mid": versioned("mid", links(["/deep"])),
+            f"{HERE}/deep": versioned("deep", links(["/deeper"])),
+            f"{HERE}/listed": versioned("listed"), f"{HERE}/map.xml": listing("2001-01-01", ["/listed"])})
+        more = f"""
+[[seed]]
+url = "{site.url("/")}"
+depth = 2
+note = "mine"
+"""
+        def run(what):
+            before, lines = len(site.pages), len(pages_of())
+            t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, what)
+            return site.pages[before:], pages_of()[lines:]
+
+        def pages_of():
+            return t.read_pages(test, state) if (state / "output/pages.jsonl").exists() else []
+        state = directory / "as-found"
+        tables = t.fast_crawl([], state, links={"sitemaps": True}, recrawl={
+            "interval": "4s", "by_sitemap": True, "min_interval": "1s", "adaptive": False,
+            "rules": [{"match": "*/map.xml", "interval": "1s"},
+                      {"match": "*/mid", "interval": "never"}]})
+        tables["crawl"].pop("seeds", None)
+        config = t.write_config(directory / "as-found.toml", tables)
+        config.write_text(config.read_text() + more)
+        asked, _ = run("first")
+        test.check(sorted(each.path for each in asked) ==
+                   ["/", "/deep", "/listed", "/map.xml", "/mid"], "first",
+                   [each.path for each in asked])
+        # At last it lists what is due by its interval then, and is left alone.
+        site.answers[f"{HERE}/map.xml"] = listing("2001-01-01")
+        for seconds in (1.1, 4.1):
+            time.sleep(seconds)
+            asked, _ = run("nothing has changed")
+            test.check([each.path for each in asked] == ["/map.xml"], "nothing has changed",
+                       [each.path for each in asked])
+        time.sleep(2.1)
+        site.answers[f"{HERE}/map.xml"] = listing(stamp(-0.1))
+        asked, lines = run("all have changed")
+        test.check(sorted(each.path for each in asked) == ["/", "/deep", "/listed", "/map.xml"],
+                   "all have changed", [each.path for each in asked])
+        for each in asked:
+            if each.path != "/map.xml":
+                test.check("if-none-match" in each.headers, f"{each.path}: unconditional",
+                           each.headers)
+        found = {page["url"].split("/", 3)[3]: (page["depth"], page.get("seed_note"))
+                 for page in lines}
+        test.check(found == {"map.xml": (0, None), "": (0, "mine"), "deep": (2, "mine"),
+                             "listed": (1, None)}, "as they were found", found)
 
 
 def feeds(test, directory, options):
@@ -240,7 +312,8 @@ def guesses(test, directory, options):
 
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, seeds_with_settings, sitemaps_to_start_from,
-                 recrawled_by_sitemap, feeds, guesses):
+                 recrawled_by_sitemap, recrawled_as_found,
+                 feeds, guesses):
         part(test, directory, options)
 
 

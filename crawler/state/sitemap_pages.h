@@ -1,0 +1,64 @@
+// SitemapPages: what a crawl with recrawl.by_sitemap knows of the pages that it has fetched, so
+// that a sitemap may have them fetched again just as they were: a frontier forgets what is done.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trawl/result.h"
+
+#include "base/mutex.h"
+#include "crawler/decide/url_note.h"
+
+namespace rocksdb {
+class DB;
+}
+
+namespace trawl {
+
+// A small database in the state directory: a record for each page by its canonical key.
+// Thread-safe.
+class SitemapPages {
+ public:
+  struct Page {
+    bool listed = false;   // by a sitemap, with a lastmod
+    bool fetched = false;  // the members below are those of the last fetch
+    std::uint32_t depth = 0;
+    std::uint32_t redirects = 0;
+    std::string parent;
+    UrlNote note;
+
+    friend bool operator==(const Page&, const Page&) = default;
+  };
+
+  static std::filesystem::path path(const std::filesystem::path& state_dir) {
+    return state_dir / "sitemap-pages";
+  }
+  // Errors: kInUse, kCorrupt, kUnsupportedVersion, kNoSpace, kIo.
+  static Result<std::unique_ptr<SitemapPages>> open(const std::filesystem::path& directory);
+  SitemapPages(const SitemapPages&) = delete;
+  SitemapPages& operator=(const SitemapPages&) = delete;
+  ~SitemapPages();
+
+  // An empty Page if nothing is known. A damaged record counts as none.
+  Result<Page> find(std::string_view key) const;
+  // A sitemap lists the page. Returns what is known of it.
+  Result<Page> note_listed(std::string_view key) TRAWL_EXCLUDES(changing_);
+  // The page was fetched; `page.listed` may add that it is listed. Returns whether it is.
+  Result<bool> note_fetched(std::string_view key, Page page) TRAWL_EXCLUDES(changing_);
+
+ private:
+  SitemapPages(std::filesystem::path directory, std::unique_ptr<rocksdb::DB> database);
+
+  Result<void> put(std::string_view key, const Page& page) TRAWL_REQUIRES(changing_);
+
+  const std::filesystem::path directory_;
+  const std::unique_ptr<rocksdb::DB> database_;
+  mutable Mutex changing_;  // reading a record and writing it back
+};
+
+}  // namespace trawl

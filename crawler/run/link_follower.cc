@@ -42,19 +42,20 @@ bool LinkFollower::is_ordinary(const LinkContext& found) const {
          !(max_depth && origin.depth > *max_depth);
 }
 
-void LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContext& found) {
+bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContext& found) {
   thread_.check();
   const UrlOrigin& origin = found.origin;
   const bool ordinary = is_ordinary(found);
   if (ordinary && known_.knows(hash, origin.depth, origin.hops_off_scope)) {
     ++left_out_;
-    return;
+    return true;
   }
   Facts facts(*this);
   const UrlVerdict verdict = context_.rules.decider.decide(url, origin, facts);
   if (verdict.reason) {
     hold(url, found, *verdict.reason);
-    return skip(url.href_without_fragment(), *verdict.reason, verdict.rule);
+    skip(url.href_without_fragment(), *verdict.reason, verdict.rule);
+    return false;
   }
   UrlRequest request{.url = url.href_without_fragment(),
                      .priority = priority_of(url, found),
@@ -65,6 +66,7 @@ void LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
   request.again = found.again;
   if (ordinary) known_.note_offered();
   requests_.push_back(request);
+  return true;
 }
 
 void LinkFollower::add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed) {
@@ -105,8 +107,10 @@ void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const 
   const bool known = is_link && is_ordinary(found) &&
                      known_.knows(hash, found.origin.depth, found.origin.hops_off_scope);
   // What is known was followed as a link, so most links of a site are not decided on twice.
-  if (known || (is_link && context_.rules.decider.decide(url, found.origin).is_fetched()))
-    return add(url, hash, found);
+  if (known || (is_link && context_.rules.decider.decide(url, found.origin).is_fetched())) {
+    add(url, hash, found);
+    return;
+  }
   if (!known_requisites_) known_requisites_.emplace(context_.link_hash);
   if (known_requisites_->knows(hash, 0, 0)) {
     ++left_out_;
@@ -115,8 +119,8 @@ void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const 
   LinkContext requisite = found;
   requisite.origin.requisite_hops = hops + 1;
   requisite.origin.found.add(FoundAs::kRequisite);
-  add(url, hash, requisite);
-  known_requisites_->note_offered();
+  // What a rule refuses here may be found in another way on the next page, or under other rules.
+  if (add(url, hash, requisite)) known_requisites_->note_offered();
 }
 
 // Empty for most pages.

@@ -53,12 +53,13 @@ class LinkFollower {
   // is a requisite itself.
   void add_requisite(const Url& url, const Fingerprint& hash, const LinkContext& found,
                      std::uint32_t hops, bool is_link);
-  // Adds a URL found on the page. `url` must stay valid until the requests were used.
-  void add(const Url& url, const LinkContext& found) {
-    add(url, context_.link_hash(url.href_without_fragment()), found);
+  // Adds a URL found on the page. `url` must stay valid until the requests were used. Returns
+  // whether it is or was offered: false for a URL that is skipped.
+  bool add(const Url& url, const LinkContext& found) {
+    return add(url, context_.link_hash(url.href_without_fragment()), found);
   }
   // `hash`: CrawlContext::link_hash of the URL without its fragment.
-  void add(const Url& url, const Fingerprint& hash, const LinkContext& found);
+  bool add(const Url& url, const Fingerprint& hash, const LinkContext& found);
   // The same, but takes the URL over.
   void add(Url&& url, const LinkContext& found) { add(owned_.emplace_back(std::move(url)), found); }
   // Queues a page again that was fetched before, found as it was then. `listed`: the sitemap's

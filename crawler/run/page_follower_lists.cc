@@ -39,7 +39,10 @@ void PageFollower::follow_sitemap(PageInHand& page) {
 // fetched again.
 void PageFollower::follow_listed(const PageInHand& page, SitemapRequest&& request) {
   const LinkContext found = listed_in(page, request);
-  if (!found.has_lastmod) return links_.add(std::move(request.url), found);
+  if (!found.has_lastmod) {
+    links_.add(std::move(request.url), found);
+    return;
+  }
   auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(request.url));
   if (!known) return context_.stop_with(std::move(known.error()));
   const std::chrono::sys_seconds read_at{

@@ -310,10 +310,25 @@ def guesses(test, directory, options):
     test.check("links.guess" in refused.text, "what to set", refused.text)
 
 
+def refused_as_guess(test, directory, options):
+    """A rule for guesses does not hide what the same page, or another one, needs to be shown."""
+    with Site() as site:
+        image, other = site.url("/a.png", THERE), site.url("/b.png", THERE)
+        site.answers.update({
+            f"{HERE}/": answer(f"<script>load('{image}', '{other}')</script><img src={image}>"
+                               "<a href=/2>2</a>"),
+            f"{HERE}/2": answer(f"<img src={image}><img src={other}>")})
+        crawl(test, directory, options, "refused", [site.url()],
+              links={"requisites": True, "guess": ["scripts"]},
+              scope={"rules": [{"exclude": "*", "kind": "guess"}]})
+        check_fetched(test, site, [f"{HERE}/", f"{HERE}/2", f"{THERE}/a.png", f"{THERE}/b.png"],
+                      "refused as a guess")
+
+
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found,
-                 feeds, guesses):
+                 feeds, guesses, refused_as_guess):
         part(test, directory, options)
 
 

@@ -99,10 +99,17 @@ void PageFollower::follow_redirect(PageInHand& page) {
                          .own_site = own_site,
                          .vouched = page.note.vouched};
   follow_as_seed(page, *target, origin);
-  links_.add(std::move(*target), {.origin = origin,
-                                  .sitemap_level = page.note.sitemap_level,
-                                  .lists_seeds = page.note.lists_seeds,
-                                  .again = itself});
+  // What a sitemap says of this URL is meant for what it leads to.
+  const LinkContext context{.origin = origin,
+                            .sitemap_level = page.note.sitemap_level,
+                            .lists_seeds = page.note.lists_seeds,
+                            .sitemap_priority = page.note.sitemap_priority,
+                            .listed_interval = page.note.listed_interval,
+                            .has_lastmod = page.note.has_lastmod,
+                            .again = itself};
+  if (lease.recrawl && page.note.has_lastmod && !itself)
+    return follow_listed(std::move(*target), context, true);
+  links_.add(std::move(*target), context);
 }
 
 // The target of a seed's redirect is a seed too: what belongs to it joins the scope.

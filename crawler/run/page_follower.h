@@ -50,7 +50,8 @@ class PageFollower {
 
   void follow_sitemap(PageInHand& page);
   LinkContext listed_in(const PageInHand& page, const SitemapRequest& request) const;
-  void follow_listed(const PageInHand& page, SitemapRequest&& request);
+  // `changed`: if it was fetched already, it is fetched again.
+  void follow_listed(Url&& url, const LinkContext& found, bool changed);
   void follow_feed(PageInHand& page);
   bool is_feed(const HttpResponse& response) const;
 

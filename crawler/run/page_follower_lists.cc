@@ -25,9 +25,16 @@ SkipReason skip_reason_of(SitemapUrlFault fault) {
 }  // namespace
 
 void PageFollower::follow_sitemap(PageInHand& page) {
+  const std::chrono::sys_seconds read_at{
+      std::chrono::seconds(static_cast<std::int64_t>(page.note.read_at))};
   const SitemapSummary intake = read_sitemap(
       page.response.body, page.url, page.note,
-      [&](SitemapRequest&& request) { follow_listed(page, std::move(request)); },
+      [&](SitemapRequest&& request) {
+        // Since the sitemap was read before.
+        const bool changed = page.note.read_at > 0 && is_changed_since(request, read_at);
+        const LinkContext found = listed_in(page, request);
+        follow_listed(std::move(request.url), found, changed);
+      },
       [&](std::string_view text, SitemapUrlFault fault) {
         links_.skip(text, skip_reason_of(fault));
       });
@@ -35,21 +42,15 @@ void PageFollower::follow_sitemap(PageInHand& page) {
   links_.skip_many(SkipReason::kInvalidUrl, intake.info.dropped.no_url);
 }
 
-// With recrawl.by_sitemap a page that was fetched, and has changed since the sitemap was read, is
-// fetched again.
-void PageFollower::follow_listed(const PageInHand& page, SitemapRequest&& request) {
-  const LinkContext found = listed_in(page, request);
-  if (!found.has_lastmod) {
-    links_.add(std::move(request.url), found);
+void PageFollower::follow_listed(Url&& url, const LinkContext& found, bool changed) {
+  if (!found.has_lastmod || context_.sitemap_pages == nullptr) {
+    links_.add(std::move(url), found);
     return;
   }
-  auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(request.url));
+  auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(url));
   if (!known) return context_.stop_with(std::move(known.error()));
-  const std::chrono::sys_seconds read_at{
-      std::chrono::seconds(static_cast<std::int64_t>(page.note.read_at))};
-  if (known->fetched && page.note.read_at > 0 && is_changed_since(request, read_at))
-    return links_.add_again(std::move(request.url), *known, found);
-  links_.add(std::move(request.url), found);
+  if (known->fetched && changed) return links_.add_again(std::move(url), *known, found);
+  links_.add(std::move(url), found);
 }
 
 LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest& request) const {

@@ -204,13 +204,14 @@ def recrawled_as_found(test, directory, options):
         def listing(when, paths=("/", "/deep", "/listed")):
             return answer("<urlset>" + "".join(
                 f"<url><loc>{site.url(path)}</loc><lastmod>{when}</lastmod></url>"
-                for path in paths) + "</urlset>", content_type="application/xml")
+                for path in [*paths, "/moved"]) + "</urlset>", content_type="application/xml")
         site.answers.update({
             f"{HERE}/robots.txt": answer(f"Sitemap: {site.url('/map.xml')}"),
             f"{HERE}/": versioned("home", links(["/mid"])),
             f"{HERE}/mid": versioned("mid", links(["/deep"])),
             f"{HERE}/deep": versioned("deep", links(["/deeper"])),
-            f"{HERE}/listed": versioned("listed"), f"{HERE}/map.xml": listing("2001-01-01", ["/listed"])})
+            f"{HERE}/listed": versioned("listed"), f"{HERE}/target": versioned("target"),
+            f"{HERE}/moved": answer("", "302 Found", "Location: /target"), f"{HERE}/map.xml": listing("2001-01-01", ["/listed"])})
         more = f"""
 [[seed]]
 url = "{site.url("/")}"
@@ -234,7 +235,7 @@ note = "mine"
         config.write_text(config.read_text() + more)
         asked, _ = run("first")
         test.check(sorted(each.path for each in asked) ==
-                   ["/", "/deep", "/listed", "/map.xml", "/mid"], "first",
+                   ["/", "/deep", "/listed", "/map.xml", "/mid", "/moved", "/target"], "first",
                    [each.path for each in asked])
         # At last it lists what is due by its interval then, and is left alone.
         site.answers[f"{HERE}/map.xml"] = listing("2001-01-01")
@@ -246,16 +247,47 @@ note = "mine"
         time.sleep(2.1)
         site.answers[f"{HERE}/map.xml"] = listing(stamp(-0.1))
         asked, lines = run("all have changed")
-        test.check(sorted(each.path for each in asked) == ["/", "/deep", "/listed", "/map.xml"],
+        test.check(sorted(each.path for each in asked) ==
+                   ["/", "/deep", "/listed", "/map.xml", "/moved", "/target"],
                    "all have changed", [each.path for each in asked])
         for each in asked:
-            if each.path != "/map.xml":
+            if each.path not in ("/map.xml", "/moved"):
                 test.check("if-none-match" in each.headers, f"{each.path}: unconditional",
                            each.headers)
         found = {page["url"].split("/", 3)[3]: (page["depth"], page.get("seed_note"))
                  for page in lines}
         test.check(found == {"map.xml": (0, None), "": (0, "mine"), "deep": (2, "mine"),
-                             "listed": (1, None)}, "as they were found", found)
+                             "listed": (1, None), "moved": (1, None), "target": (1, None)},
+                   "as they were found", found)
+
+
+def redirects_of_listed(test, directory, options):
+    """What a sitemap says of a URL that redirects counts for what it leads to."""
+    with Site() as site:
+        def entry(path, more):
+            return f"<url><loc>{site.url(path)}</loc>{more}</url>"
+        site.answers.update({
+            f"{HERE}/map.xml": answer("<urlset>" + entry("/moved", "<priority>1.0</priority>"
+                                                        "<changefreq>hourly</changefreq>") +
+                                      "".join(entry(f"/{n}", "<priority>0.6</priority>")
+                                              for n in range(6)) + "</urlset>",
+                                      content_type="application/xml"),
+            f"{HERE}/moved": answer("", "302 Found", "Location: /target"),
+            f"{HERE}/target": [], **{f"{HERE}/{n}": [] for n in range(6)}})
+        state = directory / "redirects"
+        tables = t.fast_crawl([], state, politeness={"per_host_connections": 1, "delay": "50ms"},
+                              recrawl={"interval": "1h", "min_interval": "1s", "adaptive": False,
+                                       "max_interval": "2s"})
+        tables["crawl"] = {"sitemaps": [site.url("/map.xml")], "state_dir": state,
+                           "order": "priority"}
+        config = t.write_config(directory / "redirects.toml", tables)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "first")
+        # A page or two may have been leased before what it leads to was queued.
+        test.check("/target" in site.paths()[:5] and len(site.paths()) == 9, "priority",
+                   site.paths())
+        time.sleep(2.1)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "second")
+        test.check(site.paths()[9:] == ["/target"], "changefreq", site.paths()[9:])
 
 
 def feeds(test, directory, options):
@@ -328,7 +360,7 @@ def refused_as_guess(test, directory, options):
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found,
-                 feeds, guesses, refused_as_guess):
+                 redirects_of_listed, feeds, guesses, refused_as_guess):
         part(test, directory, options)
 
 

@@ -40,6 +40,11 @@ bool has_other_scheme(std::string_view reference) {
   return !equal_in_any_case(scheme, "http") && !equal_in_any_case(scheme, "https");
 }
 
+// A page that is in scope is not a link of a chain of frames.
+std::uint32_t hops_of(const PageInHand& page) {
+  return page.leads_on ? 0 : page.note.requisite_hops;
+}
+
 bool leads_to_pages(const HeaderLink& link) {
   return link.has_rel("canonical") || link.has_rel("next") || link.has_rel("prev") ||
          link.has_rel("alternate") || link.has_rel("amphtml");
@@ -164,7 +169,7 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
     } else if (config.requisites && is_requisite(link)) {
       note_link(page, link);
       links_.add_requisite(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops),
-                           page.note.requisite_hops, is_link && config.kinds.has(link.kind));
+                           hops_of(page), is_link && config.kinds.has(link.kind));
     } else if (is_link && (!config.requisites || config.kinds.has(link.kind))) {
       note_link(page, link);
       links_.add(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops));
@@ -181,7 +186,7 @@ void PageFollower::follow_guess(PageInHand& page, std::size_t i, bool nofollow, 
   note_link(page, link);
   const LinkContext found = found_on(page, link.kind, nofollow);
   if (context_.config.links.requisites && is_named_as_requisite(link.url.path())) {
-    links_.add_requisite(link.url, hash, found, page.note.requisite_hops, is_link);
+    links_.add_requisite(link.url, hash, found, hops_of(page), is_link);
   } else if (is_link) {
     links_.add(link.url, hash, found);
   }
@@ -280,7 +285,7 @@ void PageFollower::follow_header_requisite(PageInHand& page, const HeaderLink& l
   ++page.output.page.links;
   note_link(page, found);
   links_.add_requisite(found.url, context_.link_hash(found.url.href_without_fragment()),
-                       found_on(page, found.kind, false), page.note.requisite_hops, false);
+                       found_on(page, found.kind, false), hops_of(page), false);
 }
 
 // The Refresh header, which means the same as <meta http-equiv=refresh>.

@@ -211,7 +211,25 @@ def follows_no_links_of_requisites(test, directory, options):
                    "rules on requisites", sorted(urls))
 
 
+def chains_of_pages(test, directory, options):
+    """Pages in scope that name each other to be loaded ahead have no end at 100; frames have."""
+    for host, most in (HERE, 130), (THERE, 100):
+        def respond(request, host=host):
+            name = request.path.rpartition("/")[2] or "0"
+            if not name.isdigit():
+                return answer("none", "404 Not Found")
+            link = f"http://{host}:{request.host.rpartition(':')[2]}/{int(name) + 1}"
+            return answer(f"<link rel=prefetch href={link}>" if int(name) < 130 else "end")
+        with ScriptedServer(respond, addresses=(HERE, THERE)) as site:
+            config = t.write_config(directory / f"chain-{most}.toml", t.fast_crawl(
+                [site.url()], directory / f"chain-{most}", links={"requisites": True}))
+            t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "chain")
+            last = max(int(path[1:] or "0") for path in site.paths())
+            test.check(last == most, f"a chain of pages on {host}", last)
+
+
 def script(test, directory, options):
+    chains_of_pages(test, directory, options)
     follows_no_links_of_requisites(test, directory, options)
     with Browser(directory) as browser:
         browser.devtools("Emulation.setScriptExecutionDisabled", value=True)

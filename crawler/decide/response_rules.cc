@@ -24,15 +24,14 @@ const ResponseRules::Rule* ResponseRules::find(std::string_view content_type, in
 }
 
 bool KeptResponses::has(std::string_view content_type, int status) const {
-  return rules_.includes(content_type, status,
-                         [&] { return types_.empty() || types_.matches(content_type); });
+  if (const auto ruled = rules_.decide(content_type, status)) return *ruled;
+  return types_.empty() || types_.matches(content_type);
 }
 
 bool ReadResponses::has(std::string_view content_type, int status) const {
-  return rules_.includes(content_type, status, [&] {
-    if (!is_2xx(status)) return false;
-    return types_.empty() ? is_html_media_type(content_type) : types_.matches(content_type);
-  });
+  if (const auto ruled = rules_.decide(content_type, status)) return *ruled;
+  if (!is_2xx(status)) return false;
+  return types_.empty() ? is_html_media_type(content_type) : types_.matches(content_type);
 }
 
 bool ReadResponses::may_have(std::string_view content_type, int status) const {

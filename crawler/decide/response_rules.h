@@ -1,6 +1,7 @@
 // ResponseRules: which responses are kept, or read for links, by content type and status.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,10 @@ class ResponseRules {
   // The first rule that matches decides.
   explicit ResponseRules(std::span<const ResponseRuleText> rules);
 
-  // `content_type`: the value of a header. `otherwise()` decides if no rule matches.
-  template <class Otherwise>
-  bool includes(std::string_view content_type, int status, Otherwise otherwise) const {
+  // What the rules say; nothing if none matches. `content_type`: the value of a header.
+  std::optional<bool> decide(std::string_view content_type, int status) const {
     const Rule* rule = find(content_type, status);
-    return rule == nullptr ? otherwise() : rule->include;
+    return rule == nullptr ? std::nullopt : std::optional(rule->include);
   }
 
  private:
@@ -51,13 +51,17 @@ class KeptResponses {
   MediaTypes types_;
 };
 
-// The types that a crawl reads for links: those of the rules, else pages of status 2xx of the types
-// of a list, which may be empty for HTML.
+// The types that a crawl reads for links as pages: those of the rules, else pages of status 2xx of
+// the types of a list, which may be empty for HTML.
 class ReadResponses {
  public:
   explicit ReadResponses(const CrawlConfig::Links& config)
       : rules_(config.rules), types_(config.content_types) {}
   bool has(std::string_view content_type, int status) const;
+  // The same for types that are read in another way: style sheets, scripts, JSON, feeds.
+  bool has_other(std::string_view content_type, int status) const {
+    return rules_.decide(content_type, status).value_or(is_2xx(status));
+  }
   // Whether a response may turn out to be one when its body, which gives the type of those without,
   // is there.
   bool may_have(std::string_view content_type, int status) const;

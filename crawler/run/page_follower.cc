@@ -58,13 +58,14 @@ void PageFollower::follow(PageInHand& page) {
   page.leads_on = leads_on(page);
   const bool found = is_2xx(response.status);
   if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
-  if (found && context_.config.links.requisites && is_css_media_type(response.content_type))
+  const bool is_read = context_.rules.read.has_other(response.content_type, response.status);
+  if (is_read && context_.config.links.requisites && is_css_media_type(response.content_type))
     return follow_style_sheet(page);
   const GuessSources& guess = context_.config.links.guess;
   const bool is_script = guess.scripts && is_script_media_type(response.content_type);
-  if (found && (is_script || (guess.json && is_json_media_type(response.content_type))))
+  if (is_read && (is_script || (guess.json && is_json_media_type(response.content_type))))
     return follow_strings(page, is_script);
-  if (found && is_feed(response)) return follow_feed(page);
+  if (is_read && is_feed(response)) return follow_feed(page);
   if (found || reader_.is_parsed(response)) follow_page(page);
 }
 

@@ -44,5 +44,15 @@ TEST(ResponseRules, OfLinksMayReadOtherStatuses) {
   EXPECT_TRUE(read.has("text/html", 200));
 }
 
+TEST(ResponseRules, OfLinksAreForAllThatIsRead) {
+  CrawlConfig::Links config;
+  EXPECT_TRUE(ReadResponses(config).has_other("text/css", 200));
+  EXPECT_FALSE(ReadResponses(config).has_other("text/css", 404));
+  config.rules = {{true, "text/css", {{404, 404}}}, {false, "text/css", {}}};
+  EXPECT_TRUE(ReadResponses(config).has_other("text/css", 404));
+  EXPECT_FALSE(ReadResponses(config).has_other("text/css", 200));
+  EXPECT_TRUE(ReadResponses(config).has_other("application/json", 200));
+}
+
 }  // namespace
 }  // namespace trawl

@@ -88,6 +88,35 @@ def rules_on_responses(test, directory, options):
                    "output.rules", kept)
 
 
+def rules_on_what_is_read(test, directory, options):
+    """links.rules decide on style sheets, scripts, JSON and feeds, too."""
+    page = ("<link rel=stylesheet href=/a.css><link rel=stylesheet href=/b.css>"
+            "<script src=/c.js></script><a href=/d.json>d</a><a href=/rss>r</a><a href=/atom>a</a>")
+    rss = "<rss version='2.0'><channel><item><link>{}</link></item></channel></rss>"
+    atom = "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href='/from-atom'/></entry></feed>"
+    ruled = [{"include": "text/css", "status": 404}, {"exclude": "text/css"},
+             {"exclude": "text/javascript"}, {"exclude": "application/json"},
+             {"exclude": "application/rss+xml", "status": "2xx"}]
+    named = ["/", "/a.css", "/b.css", "/c.js", "/d.json", "/rss", "/atom", "/from-atom"]
+    for rules, found in ([], ["/from-css.png", "/from-js", "/from-json", "/from-rss"]), \
+            (ruled, ["/from-missing.png"]):
+        with Site() as site:
+            site.answers.update({
+                f"{HERE}/": answer(page),
+                f"{HERE}/a.css": answer("a { background: url(from-css.png) }",
+                                        content_type="text/css"),
+                f"{HERE}/b.css": answer("a { background: url(from-missing.png) }", "404 Not Found",
+                                        content_type="text/css"),
+                f"{HERE}/c.js": answer("go('/from-js')", content_type="text/javascript"),
+                f"{HERE}/d.json": answer('{"to": "/from-json"}', content_type="application/json"),
+                f"{HERE}/rss": answer(rss.format(site.url("/from-rss")),
+                                      content_type="application/rss+xml"),
+                f"{HERE}/atom": answer(atom, content_type="application/atom+xml")})
+            crawl(test, directory, options, f"read-{len(rules)}", [site.url()],
+                  links={"requisites": True, "guess": ["scripts", "json"], "rules": rules})
+            check_fetched(test, site, [HERE + path for path in named + found], "what is read")
+
+
 def seeds_with_settings(test, directory, options):
     with Site() as site:
         site.answers.update({
@@ -358,7 +387,7 @@ def refused_as_guess(test, directory, options):
 
 
 def script(test, directory, options):
-    for part in (rules_by_kind, rules_on_responses, seeds_with_settings, sitemaps_to_start_from,
+    for part in (rules_by_kind, rules_on_responses, rules_on_what_is_read, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found,
                  redirects_of_listed, feeds, guesses, refused_as_guess):
         part(test, directory, options)

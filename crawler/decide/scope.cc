@@ -162,7 +162,9 @@ UrlVerdict Scope::check_rules(const Url& url, std::uint32_t depth, std::uint32_t
   if (const Rule* rule = find_rule(url, found)) {
     if (!rule->include)
       return {.reason = SkipReason::kExcluded, .rule = rule->name, .key = rule->key};
-    if (too_deep) return fails_by(SkipReason::kTooDeep);
+    // What another seed has in its scope is not lost by a rule that includes it.
+    if (too_deep && !check_seeds(url, depth, own).is_fetched())
+      return fails_by(SkipReason::kTooDeep);
     return {.reason = std::nullopt, .rule = rule->name, .key = rule->key};
   }
   UrlVerdict by_seeds = check_seeds(url, depth, own);

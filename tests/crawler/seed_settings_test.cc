@@ -83,6 +83,23 @@ TEST_F(SeedSettingsTest, RulesHoldForAllSeeds) {
             "excluded by rule");
 }
 
+// Whichever seed it is found from, what a rule includes may be as deep as without the rule.
+TEST_F(SeedSettingsTest, ARuleThatIncludesTakesNothingAway) {
+  config_.scope.include = {"*"};
+  const auto rules =
+      decider({{.url = "http://deep.test/", .depth = 9}, {.url = "http://flat.test/", .depth = 1}});
+  for (const char* seed : {"http://host.test/", "http://deep.test/", "http://flat.test/"}) {
+    EXPECT_EQ(decided(rules, "http://deep.test/x", 9, seed), "scope.include") << seed;
+    EXPECT_EQ(decided(rules, "http://deep.test/x", 10, seed), "too deep") << seed;
+    EXPECT_EQ(decided(rules, "http://host.test/x", 3, seed), "scope.include") << seed;
+  }
+  // What belongs to no seed is as deep as the seed allows from which it was found.
+  EXPECT_EQ(decided(rules, "http://other.test/x", 9, "http://deep.test/"), "scope.include");
+  EXPECT_EQ(decided(rules, "http://other.test/x", 3), "scope.include");
+  EXPECT_EQ(decided(rules, "http://other.test/x", 4), "too deep");
+  EXPECT_EQ(decided(rules, "http://other.test/x", 2, "http://flat.test/"), "too deep");
+}
+
 TEST_F(SeedSettingsTest, PriorityAndNoteBelongToTheSeed) {
   config_.crawl.order = CrawlOrder::kPriority;
   config_.crawl.priorities = {{"*/news/*", 7}};

@@ -81,7 +81,8 @@ Kind<std::vector<SeedText>> seed_settings() {
     auto seeds = read(node, complain);
     std::unordered_set<std::string> known;
     for (const SeedText& seed : seeds.value_or(std::vector<SeedText>())) {
-      if (!known.insert(seed.url).second)
+      // The fragment is not part of what is fetched.
+      if (!known.insert(seed.url.substr(0, seed.url.find('#'))).second)
         complain(node, fmt::format("the seed {} is named twice", shown(seed.url)));
     }
     return seeds;

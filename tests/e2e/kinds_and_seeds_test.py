@@ -152,6 +152,12 @@ note = "folder"
     for text in ("bad.toml:2:7: crawl.seed: url: expected an http(s) URL",
                  '"depht" ("depth"?)'):
         test.check(text in checked.text, text, checked.text)
+    bad.write_text(f'[[seed]]\nurl = "http://a.test/#b"\n[[seed]]\nurl = "http://a.test/#c"\n'
+                   f'depth = 1\n[crawl]\nstate_dir = "{directory / "bad"}"\n')
+    checked = t.run(options, directory, "check-config", bad)
+    t.expect_exit(test, checked, t.EXIT_BAD_CONFIG, "seeds that differ by the fragment")
+    test.check('the seed "http://a.test/#c" is named twice' in checked.text, "named twice",
+               checked.text)
 
 
 def sitemaps_to_start_from(test, directory, options):

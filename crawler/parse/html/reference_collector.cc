@@ -198,13 +198,14 @@ void ReferenceCollector::frame(Element element, const ElementAttributes& attribu
 // Takes what the document loads, not where it leads.
 void ReferenceCollector::srcdoc(std::string_view html) {
   if (srcdoc_depth_ == kDeepestSrcdoc) return;
-  if (page_.nested.size() >= options_.max_memory / (4 * sizeof(PageReferences))) {
+  if (!has_room_for_srcdoc(html)) {
     page_.too_large = true;
     return;
   }
   PageReferences& inner = page_.nested.emplace_back();
   ReferenceCollector collector(options_, inner);
   collector.srcdoc_depth_ = srcdoc_depth_ + 1;
+  collector.page_srcdocs_ = page_srcdocs_ != nullptr ? page_srcdocs_ : &srcdocs_;
   PageScanner().scan(html, collector, inner);
   page_.too_large |= inner.too_large;
   for (const Reference& reference : inner.references) {
@@ -212,6 +213,14 @@ void ReferenceCollector::srcdoc(std::string_view html) {
       add(reference);
   }
   if (inner.references.empty()) page_.nested.pop_back();
+}
+
+bool ReferenceCollector::has_room_for_srcdoc(std::string_view html) {
+  Srcdocs& all = page_srcdocs_ != nullptr ? *page_srcdocs_ : srcdocs_;
+  ++all.documents;
+  all.bytes += html.size();
+  return all.documents <= options_.max_memory / (4 * sizeof(PageReferences)) &&
+         all.bytes <= options_.max_bytes;
 }
 
 // SVG elements use href or, without it, xlink:href.

@@ -54,6 +54,12 @@ class ReferenceCollector {
   void script(std::string_view text);
 
  private:
+  // Documents in srcdoc attributes of a page, at any depth.
+  struct Srcdocs {
+    std::size_t documents = 0;
+    std::size_t bytes = 0;
+  };
+
   void html_element(Element element, const ElementAttributes& attributes);
   void svg_element(Element element, const ElementAttributes& attributes);
   void link(const ElementAttributes& attributes);
@@ -63,6 +69,8 @@ class ReferenceCollector {
   void begin_script(const ElementAttributes& attributes);
   void frame(Element element, const ElementAttributes& attributes);
   void srcdoc(std::string_view html);
+  // Counts another document of a srcdoc attribute; false if the page has too many.
+  bool has_room_for_srcdoc(std::string_view html);
 
   // Leaves out kinds not in options_.kinds, empty references, and those beyond the limit.
   void add(LinkKind kind, Element element, Attribute attribute,
@@ -82,6 +90,8 @@ class ReferenceCollector {
   bool script_is_guessed_ = false;
   bool body_has_background_ = false;
   unsigned srcdoc_depth_ = 0;         // documents in srcdoc attributes around this one
+  Srcdocs srcdocs_;                   // of the page
+  Srcdocs* page_srcdocs_ = nullptr;   // those of the page around a nested document
   std::size_t anchor_reference_ = 0;  // index of the last <a>'s reference, if it has one
 };
 

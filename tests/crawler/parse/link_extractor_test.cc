@@ -112,6 +112,21 @@ TEST_P(BothEngines, NestedDocumentsAreBounded) {
   options.max_memory = 1u << 20;
   const std::string many = repeated("<iframe srcdoc='<img src=x>'></iframe>", 40'000);
   EXPECT_EQ(links_of(many, options).skipped, LinksSkipped::kTooLarge);
+  // All of a page count, at each depth: few in each of many.
+  const auto nested = [](const std::string& inner) {
+    std::string escaped;
+    for (const char c : inner)
+      escaped += c == '"' ? "&quot;" : c == '&' ? "&amp;" : std::string(1, c);
+    return "<iframe srcdoc=\"" + escaped + "\"></iframe>";
+  };
+  const std::string few = repeated("<iframe srcdoc='<img src=x>'></iframe>", 100);
+  EXPECT_EQ(links_of(nested(few), options).skipped, LinksSkipped::kNo);
+  EXPECT_EQ(links_of(repeated(nested(few), 8), options).skipped, LinksSkipped::kTooLarge);
+  // Each level is read once more.
+  options.max_bytes = 100'000;
+  const std::string text = "<img src=x>" + std::string(60'000, 'x');
+  EXPECT_EQ(links_of(nested(text), options).skipped, LinksSkipped::kNo);
+  EXPECT_EQ(links_of(nested(nested(text)), options).skipped, LinksSkipped::kTooLarge);
 }
 
 INSTANTIATE_TEST_SUITE_P(LinkExtractor, BothEngines,

@@ -323,6 +323,14 @@ def redirects_of_listed(test, directory, options):
         time.sleep(2.1)
         t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "second")
         test.check(site.paths()[9:] == ["/target"], "changefreq", site.paths()[9:])
+        # Also after a time when robots.txt did not allow it.
+        for robots, asked in ("User-agent: *\nDisallow: /", []), ("", ["/target"]):
+            site.answers[f"{HERE}/robots.txt"] = answer(robots, content_type="text/plain")
+            before = len(site.paths())
+            time.sleep(2.1)
+            t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, robots)
+            test.check(site.paths()[before:] == asked, f"with robots.txt {robots!r}",
+                       site.paths()[before:])
 
 
 def feeds(test, directory, options):

@@ -186,9 +186,14 @@ UrlVerdict Scope::check_seeds(const Url& url, std::uint32_t depth,
     if (!is_too_deep(depth, own)) return passes_by("crawl.seed");
     too_deep = true;
   }
-  if (covers(url)) {
+  if (seeds_.covers(url)) {
     if (!is_too_deep(depth, nullptr)) return passes_by("scope.type");
     too_deep = true;
+  }
+  if (redirects_ != nullptr) {
+    const auto place = redirects_->place_of(url, depth);
+    if (place == SeedSettings::Place::kInside) return passes_by("scope.type");
+    too_deep |= place == SeedSettings::Place::kTooDeep;
   }
   if (settings_ != nullptr) {
     const auto place = settings_->place_of(url, depth);
@@ -201,10 +206,6 @@ UrlVerdict Scope::check_seeds(const Url& url, std::uint32_t depth,
 bool Scope::is_too_deep(std::uint32_t depth, const SeedSettings::Own* own) const {
   const auto& most = own != nullptr && own->depth ? own->depth : config_.max_depth;
   return most && depth > *most;
-}
-
-bool Scope::covers(const Url& url) const {
-  return seeds_.covers(url) || (redirects_ && redirects_->covers(url));
 }
 
 }  // namespace trawl

@@ -83,7 +83,6 @@ class Scope {
   // The verdict on URLs that no scope includes.
   std::optional<UrlVerdict> refuse(const Url& url) const;
   bool is_too_deep(std::uint32_t depth, const SeedSettings::Own* own) const;
-  bool covers(const Url& url) const;
   const Rule* find_rule(const Url& url, FoundKinds found) const;
   UrlVerdict check_rules(const Url& url, std::uint32_t depth, std::uint32_t hops_off_scope,
                          FoundKinds found, SeedSettings::Id seed) const;

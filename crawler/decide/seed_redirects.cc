@@ -1,5 +1,6 @@
 #include "crawler/decide/seed_redirects.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -21,11 +22,7 @@ constexpr std::uint64_t kMostNamed = 10;
 
 SeedRedirects::SeedRedirects(std::shared_ptr<const SeedSettings> settings,
                              const Canonicalizer& canonicalizer)
-    : settings_(std::move(settings)) {
-  for (const ScopeType type : {ScopeType::kPage, ScopeType::kPrefix, ScopeType::kHost,
-                               ScopeType::kDomain, ScopeType::kAny})
-    members_.emplace_back(type, canonicalizer);
-}
+    : canonicalizer_(canonicalizer), settings_(std::move(settings)) {}
 
 Result<std::shared_ptr<SeedRedirects>> SeedRedirects::read(
     const std::filesystem::path& state_dir, std::shared_ptr<const SeedSettings> settings,
@@ -56,7 +53,7 @@ Result<std::shared_ptr<SeedRedirects>> SeedRedirects::read(
     redirects->members_of(*seed).add({*std::move(target)});
     ++redirects->followed_;
   }
-  // release: pairs with the acquire in covers().
+  // release: pairs with the acquire in place_of().
   redirects->any_.store(redirects->followed_ > 0, std::memory_order_release);
   return redirects;
 }
@@ -66,8 +63,7 @@ Result<void> SeedRedirects::begin(const std::filesystem::path& state_dir, bool r
   directory_ = state_dir;
   if (resumed) return {};
   found_.clear();
-  for (SeedMembers& each : members_)
-    each.clear();
+  groups_.clear();
   followed_ = 0;
   any_.store(false, std::memory_order_relaxed);
   std::error_code failure;
@@ -78,7 +74,7 @@ Result<void> SeedRedirects::begin(const std::filesystem::path& state_dir, bool r
 
 Result<void> SeedRedirects::add(const Url& seed, const Url& target) {
   const MutexLock lock(mutex_);
-  if (is_covered(target)) return {};
+  if (is_covered(target, seed)) return {};
   SeedRedirect redirect{std::string(seed.href_without_fragment()),
                         std::string(target.href_without_fragment())};
   redirect.followed = followed_ < kMost;
@@ -88,20 +84,47 @@ Result<void> SeedRedirects::add(const Url& seed, const Url& target) {
   if (auto written = write(); !written) return written;
   members_of(seed).add({target});
   ++followed_;
-  // release: pairs with the acquire in covers().
+  // release: pairs with the acquire in place_of().
   any_.store(true, std::memory_order_release);
   return {};
 }
 
-bool SeedRedirects::is_covered(const Url& url) const {
-  for (const SeedMembers& each : members_) {
-    if (!each.empty() && each.covers(url)) return true;
+bool SeedRedirects::is_covered(const Url& url, const Url& seed) const {
+  const auto depth = settings_->depth_of(seed);
+  return std::ranges::any_of(groups_, [&](const Group& each) {
+    const bool as_deep = !each.depth || (depth && *each.depth >= *depth);
+    return as_deep && !each.members.empty() && each.members.covers(url);
+  });
+}
+
+SeedSettings::Place SeedRedirects::find_place(const Url& url, std::uint32_t depth) const {
+  SeedSettings::Place place = SeedSettings::Place::kOutside;
+  for (const Group& each : groups_) {
+    if (each.members.empty() || !each.members.covers(url)) continue;
+    if (!each.depth || depth <= *each.depth) return SeedSettings::Place::kInside;
+    place = SeedSettings::Place::kTooDeep;
   }
-  return false;
+  return place;
 }
 
 SeedMembers& SeedRedirects::members_of(const Url& seed) {
-  return members_[static_cast<std::size_t>(settings_->type_of(seed))];
+  const ScopeType type = settings_->type_of(seed);
+  const auto depth = settings_->depth_of(seed);
+  const auto found = std::ranges::find_if(
+      groups_, [&](const Group& each) { return each.type == type && each.depth == depth; });
+  if (found != groups_.end()) return found->members;
+  return groups_.emplace_back(Group{type, depth, SeedMembers(type, canonicalizer_)}).members;
+}
+
+void SeedRedirects::set_settings(std::shared_ptr<const SeedSettings> settings) {
+  const MutexLock lock(mutex_);
+  settings_ = std::move(settings);
+  groups_.clear();
+  for (const SeedRedirect& each : found_) {
+    const auto seed = Url::parse(each.seed);
+    auto target = Url::parse(each.target);
+    if (each.followed && seed && target) members_of(*seed).add({*std::move(target)});
+  }
 }
 
 // The whole file, since a crash must not leave a line in part.
@@ -115,11 +138,11 @@ Result<void> SeedRedirects::write() const {
   return replace_file(path(directory_).string(), text, kOwnerAlone);
 }
 
-bool SeedRedirects::covers(const Url& url) const {
+SeedSettings::Place SeedRedirects::place_of(const Url& url, std::uint32_t depth) const {
   // acquire: pairs with the release where a target is added.
-  if (!any_.load(std::memory_order_acquire)) return false;
+  if (!any_.load(std::memory_order_acquire)) return SeedSettings::Place::kOutside;
   const MutexLock lock(mutex_);
-  return is_covered(url);
+  return find_place(url, depth);
 }
 
 std::vector<SeedRedirect> SeedRedirects::found() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,8 @@ class SeedRedirects {
   }
 
   // Those that a crawl has found so far, to be read only. A missing file has none. Errors: kIo;
-  // kCorrupt if it is not such a file. A target counts by the scope.type that `settings`, not null,
-  // give its seed.
+  // kCorrupt if it is not such a file. A target counts by the scope.type and the depth that
+  // `settings`, not null, give its seed.
   static Result<std::shared_ptr<SeedRedirects>> read(const std::filesystem::path& state_dir,
                                                      std::shared_ptr<const SeedSettings> settings,
                                                      const Canonicalizer& canonicalizer);
@@ -53,8 +54,12 @@ class SeedRedirects {
   // Adds the target of a redirect, which is durable when this returns. Thread-safe. Errors: kIo,
   // kNoSpace.
   Result<void> add(const Url& seed, const Url& target) TRAWL_EXCLUDES(mutex_);
-  // Whether the URL belongs to a target. Thread-safe; costs next to nothing while there is none.
-  bool covers(const Url& url) const TRAWL_EXCLUDES(mutex_);
+  // Whether the URL, found at that depth, belongs to a target. Thread-safe; costs next to nothing
+  // while there is none.
+  SeedSettings::Place place_of(const Url& url, std::uint32_t depth) const TRAWL_EXCLUDES(mutex_);
+  bool covers(const Url& url) const { return place_of(url, 0) == SeedSettings::Place::kInside; }
+  // From now on targets count by these settings. Thread-safe.
+  void set_settings(std::shared_ptr<const SeedSettings> settings) TRAWL_EXCLUDES(mutex_);
   // Those of this and earlier runs. Thread-safe.
   std::vector<SeedRedirect> found() const TRAWL_EXCLUDES(mutex_);
   // How many were not followed; found() has the first of them.
@@ -63,14 +68,24 @@ class SeedRedirects {
  private:
   SeedRedirects(std::shared_ptr<const SeedSettings> settings, const Canonicalizer& canonicalizer);
 
-  bool is_covered(const Url& url) const TRAWL_REQUIRES(mutex_);
+  // Targets of seeds with the same limits.
+  struct Group {
+    ScopeType type;
+    std::optional<std::uint32_t> depth;
+    SeedMembers members;
+  };
+
+  SeedSettings::Place find_place(const Url& url, std::uint32_t depth) const TRAWL_REQUIRES(mutex_);
+  // Whether the URL belongs to targets that may lead on as deep as those of the seed.
+  bool is_covered(const Url& url, const Url& seed) const TRAWL_REQUIRES(mutex_);
   SeedMembers& members_of(const Url& seed) TRAWL_REQUIRES(mutex_);
   Result<void> write() const TRAWL_REQUIRES(mutex_);
 
-  const std::shared_ptr<const SeedSettings> settings_;
+  const Canonicalizer canonicalizer_;
   mutable Mutex mutex_;
+  std::shared_ptr<const SeedSettings> settings_ TRAWL_GUARDED_BY(mutex_);
   std::atomic<bool> any_{false};
-  std::vector<SeedMembers> members_ TRAWL_GUARDED_BY(mutex_);  // by the number of their type
+  std::vector<Group> groups_ TRAWL_GUARDED_BY(mutex_);
   std::vector<SeedRedirect> found_ TRAWL_GUARDED_BY(mutex_);
   std::size_t followed_ TRAWL_GUARDED_BY(mutex_) = 0;
   std::uint64_t not_followed_ TRAWL_GUARDED_BY(mutex_) = 0;

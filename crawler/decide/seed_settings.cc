@@ -20,7 +20,7 @@ SeedSettings::Id hash_of(const Url& seed) {
 }  // namespace
 
 SeedSettings::SeedSettings(const CrawlConfig& config, const Canonicalizer& canonicalizer)
-    : type_(config.scope.type) {
+    : type_(config.scope.type), max_depth_(config.scope.max_depth) {
   std::vector<std::vector<Url>> members;  // of each group
   for (const SeedText& text : config.crawl.seed_settings) {
     const auto url = Url::parse(text.url);
@@ -60,6 +60,11 @@ const SeedSettings::Own* SeedSettings::find(Id id) const {
 ScopeType SeedSettings::type_of(const Url& seed) const {
   const Own* own = find(id_of(seed));
   return own == nullptr ? type_ : own->scope.value_or(type_);
+}
+
+std::optional<std::uint32_t> SeedSettings::depth_of(const Url& seed) const {
+  const Own* own = find(id_of(seed));
+  return own != nullptr && own->depth ? own->depth : max_depth_;
 }
 
 bool SeedSettings::has_own_scope(const Url& seed) const {

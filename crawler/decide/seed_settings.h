@@ -45,8 +45,9 @@ class SeedSettings {
   Id id_of(const Url& seed) const;
   // Null if the seed has no settings, perhaps no longer.
   const Own* find(Id id) const;
-  // The scope.type of a seed.
+  // The scope.type and the depth of a seed; no depth: no limit.
   ScopeType type_of(const Url& seed) const;
+  std::optional<std::uint32_t> depth_of(const Url& seed) const;
   // Whether scope.type and scope.max_depth are not for this seed.
   bool has_own_scope(const Url& seed) const;
   // Where a URL is that was found from another seed. Seeds with scope "any" do not count.
@@ -61,6 +62,7 @@ class SeedSettings {
   };
 
   ScopeType type_ = ScopeType::kHost;
+  std::optional<std::uint32_t> max_depth_;
   std::unordered_map<Id, Own> seeds_;
   std::vector<Group> groups_;
 };

@@ -87,6 +87,7 @@ class UrlDecider {
   bool is_seed_host(std::string_view host) const { return seed_hosts_.contains(host); }
   const Scope& scope() const { return *scope_; }
   const SeedSettings& seeds() const { return *seeds_; }
+  const std::shared_ptr<const SeedSettings>& shared_seeds() const { return seeds_; }
 
   // HoldReason::rules: a digest of the reason's SkipReasonRow::setting; 0 where there is none.
   std::uint64_t held_by(SkipReason reason) const {

@@ -116,6 +116,7 @@ void CrawlSteering::replace_parts(const CrawlConfig& next, CrawlRules& rules) {
   parts_.config.log = next.log;
   parts_.config.fetch.limit_rate = next.fetch.limit_rate;
   parts_.rules = std::move(rules);
+  context_.seed_redirects.set_settings(parts_.rules.decider.shared_seeds());
   context_.pages.set_limit(next.scope.max_pages);
   context_.limits.set(next.scope.max_bytes, next.scope.max_time);
   context_.request_rate.set(next.politeness.max_rate);

@@ -166,11 +166,10 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
     const UrlNote note = UrlNote::decode(open.lease.note);
     const RecrawlPolicy& policy = context_.rules.recrawl;
     const bool was_page = !note.digest.empty() || note.interval;
-    const auto interval =
-        was_page
-            ? policy.next_interval(open.lease.url, RecrawlPolicy::Change::kFailed, note.interval,
-                                   note.listed_interval)
-            : policy.failed_interval();
+    const auto interval = was_page
+                              ? policy.next_interval(open.lease.url, RecrawlPolicy::Change::kFailed,
+                                                     note.interval, note.listed_interval)
+                              : policy.failed_interval();
     const bool by_sitemap = note.has_lastmod && context_.sitemap_pages != nullptr;
     if (interval && !by_sitemap)
       result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;

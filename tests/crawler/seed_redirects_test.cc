@@ -64,6 +64,40 @@ TEST_F(SeedRedirectsTest, ATargetBelongsToTheScopeOfThisAndLaterRuns) {
   EXPECT_FALSE(read(ScopeType::kPage)->covers(parsed("https://example.org/x")));
 }
 
+TEST_F(SeedRedirectsTest, ATargetIsAsDeepAsItsSeed) {
+  const auto redirects = begin(false);
+  CrawlConfig config;
+  config.crawl.seed_settings = {{.url = "http://flat.test/", .depth = 1},
+                                {.url = "http://deep.test/", .depth = 5}};
+  redirects->set_settings(std::make_shared<const SeedSettings>(config, Canonicalizer()));
+  ASSERT_TRUE(redirects->add(parsed("http://flat.test/"), parsed("http://two.test/")));
+  const auto decider =
+      UrlDecider::create(config, {parsed("http://host.test/")}, Canonicalizer(), redirects);
+  ASSERT_TRUE(decider);
+  const auto reason = [&](const char* url, std::uint32_t depth) {
+    return decider->decide(parsed(url), {.depth = depth}).reason;
+  };
+  EXPECT_EQ(reason("http://two.test/x", 1), std::nullopt);
+  EXPECT_EQ(reason("http://two.test/x", 2), SkipReason::kTooDeep);
+  // Of several the deepest counts, whichever was first.
+  ASSERT_TRUE(redirects->add(parsed("http://deep.test/"), parsed("http://two.test/")));
+  ASSERT_TRUE(redirects->add(parsed("http://flat.test/"), parsed("http://two.test/")));
+  EXPECT_EQ(redirects->found().size(), 2u);
+  EXPECT_EQ(reason("http://two.test/x", 5), std::nullopt);
+  EXPECT_EQ(reason("http://two.test/x", 6), SkipReason::kTooDeep);
+}
+
+TEST_F(SeedRedirectsTest, OtherSettingsCountForTargetsThatAreThere) {
+  const auto redirects = begin(false);
+  ASSERT_TRUE(redirects->add(parsed("http://one.test/"), parsed("https://two.test/home")));
+  EXPECT_TRUE(redirects->covers(parsed("https://two.test/x")));
+  redirects->set_settings(with(ScopeType::kPage));
+  EXPECT_FALSE(redirects->covers(parsed("https://two.test/x")));
+  EXPECT_TRUE(redirects->covers(parsed("https://two.test/home")));
+  ASSERT_TRUE(redirects->add(parsed("http://three.test/"), parsed("https://four.test/")));
+  EXPECT_FALSE(redirects->covers(parsed("https://four.test/x")));
+}
+
 TEST_F(SeedRedirectsTest, ANewCrawlForgetsThem) {
   ASSERT_TRUE(begin(false)->add(parsed("http://one.test/"), parsed("https://two.test/")));
   EXPECT_FALSE(begin(false)->covers(parsed("https://two.test/")));

@@ -68,7 +68,7 @@ class Fetcher {
   void put_off_robots(const std::string& origin, SteadyTime until);
   void set_address(const std::string& host, const std::string& address);
   void set_crawl_delay(const std::string& host);
-  void offer_sitemaps(const std::string& origin, const Robots& robots);
+  void offer_sitemaps(const std::string& origin, const Robots& robots, SeedSettings::Id seed);
 
   // In fetcher_held.cc. An origin whose URLs are held while other origins of its host are fetched.
   struct HeldOrigin {

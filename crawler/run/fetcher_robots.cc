@@ -92,7 +92,7 @@ void Fetcher::on_robots(const std::string& origin, const HttpResponse& response)
     set_crawl_delay(waiting.mapped().front().lease.host);
     if ((context_.config.links.sitemaps || context_.config.links.guess_sitemaps) &&
         robots.rules != nullptr)
-      offer_sitemaps(origin, *robots.rules);
+      offer_sitemaps(origin, *robots.rules, UrlNote::decode(first.lease.note).seed);
   }
   for (const OpenLease& open : waiting.mapped())
     release(open, next_start, response.sent);
@@ -107,7 +107,9 @@ void Fetcher::put_off_robots(const std::string& origin, SteadyTime until) {
 // Sitemaps are queued like pages, and the delay of their host applies. A site in scope may name
 // sitemaps on any host (https://www.sitemaps.org/protocol.html#submit_robots); sitemaps of other
 // sites are ignored.
-void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
+// `seed`: of the first URL of the site.
+void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots,
+                             SeedSettings::Id seed) {
   std::vector<SitemapRequest> sitemaps = sitemaps_of(robots);
   if (sitemaps.empty() && context_.config.links.guess_sitemaps) {
     if (auto guess = Url::parse(origin + "/sitemap.xml")) {
@@ -127,6 +129,7 @@ void Fetcher::offer_sitemaps(const std::string& origin, const Robots& robots) {
     const bool own = politeness_group(*site) == politeness_group(sitemap.url);
     links.add(std::move(sitemap.url),
               {.origin = {.found = {FoundAs::kSitemap},
+                          .seed = seed,
                           .sitemap = sitemap.role == UrlNote::Role::kSitemap,
                           .own_site = own,
                           .vouched = vouched},

@@ -212,7 +212,8 @@ void PageFollower::follow_strings(PageInHand& page, bool is_script) {
 // not those of a guess that is none.
 bool PageFollower::leads_on(const PageInHand& page) const {
   constexpr int kOk = 200;
-  if (page.note.found.has(FoundAs::kGuess) && page.response.status != kOk) return false;
+  const bool is_guess = page.note.found.has(FoundAs::kGuess);
+  if (is_guess && (page.response.status != kOk || page.note.hops_off_scope > 0)) return false;
   if (page.note.requisite_hops == 0) return true;
   UrlOrigin origin = UrlOrigin::of(page.open.lease.depth, page.open.lease.redirects, page.note);
   origin.requisite_hops = 0;

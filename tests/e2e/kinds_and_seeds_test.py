@@ -291,8 +291,8 @@ note = "mine"
                            each.headers)
         found = {page["url"].split("/", 3)[3]: (page["depth"], page.get("seed_note"))
                  for page in lines}
-        test.check(found == {"map.xml": (0, None), "": (0, "mine"), "deep": (2, "mine"),
-                             "listed": (1, None), "moved": (1, None), "target": (1, None)},
+        test.check(found == {"map.xml": (0, "mine"), "": (0, "mine"), "deep": (2, "mine"),
+                             "listed": (1, "mine"), "moved": (1, "mine"), "target": (1, "mine")},
                    "as they were found", found)
 
 
@@ -400,10 +400,42 @@ def refused_as_guess(test, directory, options):
                       "refused as a guess")
 
 
+def guesses_out_of_scope(test, directory, options):
+    """A guess leads on only in scope, also where extra_hops fetches it; links lead back."""
+    with Site() as site:
+        site.answers.update({
+            f"{HERE}/": answer(f"<script>go('{site.url('/guess', THERE)}')</script>"
+                               f"<a href={site.url('/link', THERE)}>x</a>"),
+            f"{THERE}/guess": [site.url("/from-guess")], f"{THERE}/link": [site.url("/from-link")]})
+        crawl(test, directory, options, "guess-out", [site.url()], links={"guess": ["scripts"]},
+              scope={"extra_hops": 1})
+        check_fetched(test, site, [f"{HERE}/", f"{THERE}/guess", f"{THERE}/link",
+                                   f"{HERE}/from-link"], "guesses out of scope")
+
+
+def sitemaps_of_seeds(test, directory, options):
+    """What the sitemap of a seed's site lists has the seed's settings."""
+    with Site() as site:
+        site.answers.update({
+            f"{HERE}/robots.txt": answer(f"Sitemap: {site.url('/map.xml')}"), f"{HERE}/": [],
+            f"{HERE}/map.xml": answer(f"<urlset><url><loc>{site.url('/listed')}</loc></url></urlset>",
+                                      content_type="application/xml"), f"{HERE}/listed": []})
+        more = f'[[seed]]\nurl = "{site.url()}"\nnote = "mine"\n'
+        tables = t.fast_crawl([], directory / "of-seeds", links={"sitemaps": True})
+        tables["crawl"].pop("seeds")
+        config = t.write_config(directory / "of-seeds.toml", tables)
+        config.write_text(config.read_text() + more)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "of seeds")
+        notes = {page["url"]: page.get("seed_note")
+                 for page in t.read_pages(test, directory / "of-seeds")}
+        test.check(notes.get(site.url("/listed")) == "mine", "seed_note", notes)
+
+
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, rules_on_what_is_read, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found,
-                 redirects_of_listed, feeds, guesses, refused_as_guess):
+                 redirects_of_listed, feeds, guesses, refused_as_guess,
+                 guesses_out_of_scope, sitemaps_of_seeds):
         part(test, directory, options)
 
 

@@ -105,7 +105,7 @@ struct CrawlContext {
   AskedDelays asked_delays = {};
   ArchivedLookups archived_lookups = {};
   HostLogins logins{config.fetch.logins};
-  SitemapPages* sitemap_pages = nullptr;    // with recrawl.by_sitemap
+  SitemapPages* sitemap_pages = nullptr;    // null: no sitemaps or recrawls
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
   // `config`, `rules` and `reloads` change only there.
   SafePoint safe_point = {};

@@ -164,7 +164,9 @@ Result<void> CrawlImpl::check_places(const CrawlOpening& opening) const {
 }
 
 Result<void> CrawlImpl::open_sitemap_pages() {
-  if (!config_.recrawl.by_sitemap || !rules_->recrawl.recrawls_pages()) return {};
+  const bool has_sitemaps =
+      config_.links.sitemaps || config_.links.guess_sitemaps || !config_.crawl.sitemaps.empty();
+  if (!has_sitemaps || !rules_->recrawl.recrawls_pages()) return {};
   auto pages = SitemapPages::open(SitemapPages::path(config_.crawl.state_dir));
   if (!pages) return tl::unexpected(pages.error());
   sitemap_pages_ = *std::move(pages);

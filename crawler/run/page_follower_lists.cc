@@ -10,6 +10,8 @@ namespace trawl {
 
 namespace {
 
+constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+
 SkipReason skip_reason_of(SitemapUrlFault fault) {
   switch (fault) {
     case SitemapUrlFault::kOtherScheme:
@@ -43,13 +45,15 @@ void PageFollower::follow_sitemap(PageInHand& page) {
 }
 
 void PageFollower::follow_listed(Url&& url, const LinkContext& found, bool changed) {
-  if (!found.has_lastmod || context_.sitemap_pages == nullptr) {
+  if (context_.sitemap_pages == nullptr || (!found.has_lastmod && !found.listed_interval)) {
     links_.add(std::move(url), found);
     return;
   }
-  auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(url));
+  auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(url),
+                                                   found.has_lastmod, found.listed_interval);
   if (!known) return context_.stop_with(std::move(known.error()));
-  if (known->fetched && changed) return links_.add_again(std::move(url), *known, found);
+  if (found.has_lastmod && known->fetched && changed)
+    return links_.add_again(std::move(url), *known, found);
   links_.add(std::move(url), found);
 }
 
@@ -76,8 +80,10 @@ LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest
   if (!request.priority && config.crawl.order == CrawlOrder::kPriority)
     found.sitemap_priority = implied_priority(request, seconds_of(page.fetched_at));
   if (request.change_frequency && context_.rules.recrawl.recrawls_pages())
-    found.listed_interval = interval_of(*request.change_frequency);
-  found.has_lastmod = context_.sitemap_pages != nullptr && request.last_modified.has_value();
+    // What never changes is fetched as rarely as recrawl.max_interval allows.
+    found.listed_interval = interval_of(*request.change_frequency).value_or(kLongest);
+  found.has_lastmod = context_.sitemap_pages != nullptr && config.recrawl.by_sitemap &&
+                      request.last_modified.has_value();
   return found;
 }
 

@@ -170,7 +170,7 @@ PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view
                               ? policy.next_interval(open.lease.url, RecrawlPolicy::Change::kFailed,
                                                      note.interval, note.listed_interval)
                               : policy.failed_interval();
-    const bool by_sitemap = note.has_lastmod && context_.sitemap_pages != nullptr;
+    const bool by_sitemap = note.has_lastmod && context_.config.recrawl.by_sitemap;
     if (interval && !by_sitemap)
       result.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
   }
@@ -351,6 +351,7 @@ void PageHandler::plan_recrawl(PageInHand& page, bool last) {
       !fetched         ? Change::kFailed
       : !lease.recrawl ? Change::kNew
                        : RecrawlPolicy::compare(status, page.output.page.digest, page.note.digest);
+  take_listed_interval(page);
   const auto interval =
       policy.next_interval(lease.url, change, page.note.interval, page.note.listed_interval);
   if (!interval && context_.sitemap_pages == nullptr) return;
@@ -360,6 +361,14 @@ void PageHandler::plan_recrawl(PageInHand& page, bool last) {
   if (!interval) return;
   page.outcome.recrawl_at = std::chrono::system_clock::now() + *interval;
   page.outcome.note = next.encode();
+}
+
+// A sitemap may have been read after the page was found, and may have changed.
+void PageHandler::take_listed_interval(PageInHand& page) const {
+  if (context_.sitemap_pages == nullptr || page.note.role != UrlNote::Role::kPage) return;
+  const auto known = context_.sitemap_pages->find(context_.rules.canonicalizer.key(page.url));
+  if (!known) return context_.stop_with(known.error());
+  if (known->listed_interval) page.note.listed_interval = known->listed_interval;
 }
 
 UrlNote PageHandler::next_note(const PageInHand& page) {
@@ -386,7 +395,9 @@ UrlNote PageHandler::next_note(const PageInHand& page) {
 bool PageHandler::waits_for_sitemap(const Lease& lease, const Url& url, const UrlNote& note) const {
   const bool is_due_by_interval =
       lease.recrawl && !note.has_lastmod && (note.interval || !note.digest.empty());
-  if (context_.sitemap_pages == nullptr || !is_due_by_interval) return false;
+  if (context_.sitemap_pages == nullptr || !context_.config.recrawl.by_sitemap ||
+      !is_due_by_interval)
+    return false;
   const auto known = context_.sitemap_pages->find(context_.rules.canonicalizer.key(url));
   if (!known) context_.stop_with(known.error());
   return known && known->fetched && known->listed;
@@ -394,11 +405,13 @@ bool PageHandler::waits_for_sitemap(const Lease& lease, const Url& url, const Ur
 
 bool PageHandler::is_left_to_sitemap(const Lease& lease, const UrlNote& note) const {
   SitemapPages* const pages = context_.sitemap_pages;
-  if (pages == nullptr || note.role != UrlNote::Role::kPage) return false;
+  if (pages == nullptr || !context_.config.recrawl.by_sitemap || note.role != UrlNote::Role::kPage)
+    return false;
   const auto url = Url::parse(lease.url);
   if (!url || context_.rules.recrawl.says_never(lease.url)) return false;
   const auto listed =
-      pages->note_fetched(context_.rules.canonicalizer.key(*url), {.listed = note.has_lastmod,
+      pages->note_fetched(context_.rules.canonicalizer.key(*url), {.listed_interval = std::nullopt,
+                                                                   .listed = note.has_lastmod,
                                                                    .depth = lease.depth,
                                                                    .redirects = lease.redirects,
                                                                    .parent = lease.parent,

@@ -79,6 +79,7 @@ class PageHandler {
   bool keeps_body(const PageInHand& page, const Result& result) const;
   // `last`: the URL is not tried again.
   void plan_recrawl(PageInHand& page, bool last);
+  void take_listed_interval(PageInHand& page) const;
   // The note for the next fetch.
   static UrlNote next_note(const PageInHand& page);
   // Notes with what a sitemap may have the page fetched again; true if that is up to a sitemap.

@@ -26,7 +26,7 @@ constexpr std::size_t kBlockCache = 4u << 20;
 constexpr const char* kFormatKey = "format";
 constexpr char kFormat = 1;
 
-constexpr std::uint64_t kListed = 1, kFetched = 2, kAllPageBits = kListed | kFetched;
+constexpr std::uint64_t kListed = 1, kFetched = 2, kListedInterval = 4, kAllPageBits = 7;
 
 // See ContentStore: RocksDB's own log may end the process on a full disk.
 class NoLog final : public rocksdb::Logger {
@@ -77,7 +77,10 @@ Error database_error(const std::filesystem::path& directory, const rocksdb::Stat
 
 std::string encode_page(const SitemapPages::Page& page) {
   std::string out;
-  put_varint(out, (page.listed ? kListed : 0) | (page.fetched ? kFetched : 0));
+  put_varint(out, (page.listed ? kListed : 0) | (page.fetched ? kFetched : 0) |
+                      (page.listed_interval ? kListedInterval : 0));
+  if (page.listed_interval)
+    put_varint(out, static_cast<std::uint64_t>(page.listed_interval->count()));
   put_varint(out, page.depth);
   put_varint(out, page.redirects);
   put_string(out, page.parent);
@@ -88,18 +91,25 @@ std::string encode_page(const SitemapPages::Page& page) {
 SitemapPages::Page decode_page(std::string_view bytes) {
   Decoder in(bytes);
   const std::uint64_t bits = in.varint();
+  const std::uint64_t interval = (bits & kListedInterval) != 0 ? in.varint() : 0;
   const std::uint64_t depth = in.varint();
   const std::uint64_t redirects = in.varint();
   const std::string_view parent = in.string();
   const std::string_view note = in.string();
+  constexpr std::uint64_t kLongestInterval = std::uint64_t{1} << 50;
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  if (!in.done() || bits > kAllPageBits || depth > kMost || redirects > kMost) return {};
-  return {.listed = (bits & kListed) != 0,
-          .fetched = (bits & kFetched) != 0,
-          .depth = static_cast<std::uint32_t>(depth),
-          .redirects = static_cast<std::uint32_t>(redirects),
-          .parent = std::string(parent),
-          .note = UrlNote::decode(note)};
+  if (!in.done() || bits > kAllPageBits || depth > kMost || redirects > kMost ||
+      interval > kLongestInterval)
+    return {};
+  SitemapPages::Page page;
+  if (interval > 0) page.listed_interval = std::chrono::milliseconds(interval);
+  page.listed = (bits & kListed) != 0;
+  page.fetched = (bits & kFetched) != 0;
+  page.depth = static_cast<std::uint32_t>(depth);
+  page.redirects = static_cast<std::uint32_t>(redirects);
+  page.parent = parent;
+  page.note = UrlNote::decode(note);
+  return page;
 }
 
 // A new database gets the record of the format.
@@ -152,11 +162,16 @@ Result<SitemapPages::Page> SitemapPages::find(std::string_view key) const {
   return decode_page(record);
 }
 
-Result<SitemapPages::Page> SitemapPages::note_listed(std::string_view key) {
+Result<SitemapPages::Page> SitemapPages::note_listed(
+    std::string_view key, bool has_lastmod, std::optional<std::chrono::milliseconds> interval) {
   const MutexLock lock(changing_);
   auto page = find(key);
-  if (!page || page->listed) return page;
-  page->listed = true;
+  if (!page) return page;
+  const bool is_known =
+      (page->listed || !has_lastmod) && (!interval || page->listed_interval == interval);
+  if (is_known) return page;
+  page->listed |= has_lastmod;
+  if (interval) page->listed_interval = interval;
   if (auto written = put(key, *page); !written) return tl::unexpected(written.error());
   return page;
 }
@@ -166,6 +181,7 @@ Result<bool> SitemapPages::note_fetched(std::string_view key, Page page) {
   const auto known = find(key);
   if (!known) return tl::unexpected(known.error());
   page.listed |= known->listed;
+  page.listed_interval = known->listed_interval;
   page.fetched = true;
   if (auto written = put(key, page); !written) return tl::unexpected(written.error());
   return page.listed;

@@ -1,7 +1,9 @@
-// SitemapPages: what a crawl with recrawl.by_sitemap knows of the pages that it has fetched, so
-// that a sitemap may have them fetched again just as they were: a frontier forgets what is done.
+// SitemapPages: what sitemaps say of when pages change, whichever way the pages were found; and
+// with recrawl.by_sitemap what a crawl knows of the pages that it has fetched, so that a sitemap
+// may have them fetched again just as they were: a frontier forgets what is done.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -25,7 +27,8 @@ namespace trawl {
 class SitemapPages {
  public:
   struct Page {
-    bool listed = false;   // by a sitemap, with a lastmod
+    std::optional<std::chrono::milliseconds> listed_interval;  // by the changefreq of a sitemap
+    bool listed = false;                                       // by a sitemap, with a lastmod
     bool fetched = false;  // the members below are those of the last fetch
     std::uint32_t depth = 0;
     std::uint32_t redirects = 0;
@@ -46,8 +49,10 @@ class SitemapPages {
 
   // An empty Page if nothing is known. A damaged record counts as none.
   Result<Page> find(std::string_view key) const;
-  // A sitemap lists the page. Returns what is known of it.
-  Result<Page> note_listed(std::string_view key) TRAWL_EXCLUDES(changing_);
+  // A sitemap lists the page, with a lastmod or a changefreq or both. Returns what is known of it.
+  Result<Page> note_listed(std::string_view key, bool has_lastmod,
+                           std::optional<std::chrono::milliseconds> interval)
+      TRAWL_EXCLUDES(changing_);
   // The page was fetched; `page.listed` may add that it is listed. Returns whether it is.
   Result<bool> note_fetched(std::string_view key, Page page) TRAWL_EXCLUDES(changing_);
 

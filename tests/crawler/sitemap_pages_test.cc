@@ -16,6 +16,7 @@ namespace trawl {
 namespace {
 
 using Page = SitemapPages::Page;
+using std::chrono::hours;
 
 Page fetched_page() {
   Page page;
@@ -37,8 +38,11 @@ TEST(SitemapPages, WhatIsKnownOfAPageSurvives) {
     ASSERT_TRUE(pages) << pages.error().message;
     EXPECT_EQ((*pages)->find("http://a.example/1").value(), Page());
     EXPECT_FALSE((*pages)->note_fetched("http://a.example/1", fetched_page()).value());
-    EXPECT_TRUE((*pages)->note_listed("http://a.example/1").value().fetched);
-    EXPECT_FALSE((*pages)->note_listed("http://a.example/2").value().fetched);
+    EXPECT_TRUE((*pages)->note_listed("http://a.example/1", true, std::nullopt).value().fetched);
+    EXPECT_FALSE((*pages)->note_listed("http://a.example/2", true, hours(1)).value().fetched);
+    EXPECT_EQ((*pages)->note_listed("http://a.example/2", false, hours(2))->listed_interval,
+              hours(2));
+    EXPECT_TRUE((*pages)->note_listed("http://a.example/2", false, std::nullopt)->listed);
     EXPECT_EQ(SitemapPages::open(place).error().code, ErrorCode::kInUse);
   }
   const auto pages = SitemapPages::open(place);
@@ -48,6 +52,7 @@ TEST(SitemapPages, WhatIsKnownOfAPageSurvives) {
   EXPECT_EQ((*pages)->find("http://a.example/1").value(), known);
   // Listed before it was fetched, or by what its note says.
   EXPECT_TRUE((*pages)->note_fetched("http://a.example/2", fetched_page()).value());
+  EXPECT_EQ((*pages)->find("http://a.example/2")->listed_interval, hours(2));
   EXPECT_TRUE((*pages)->note_fetched("http://a.example/3", known).value());
   EXPECT_TRUE((*pages)->note_fetched("http://a.example/3", fetched_page()).value());
 }
@@ -63,7 +68,7 @@ TEST(SitemapPages, ThreadsThatListAndFetchAPageLoseNothing) {
     for (int page = 0; page < kPages; ++page) {
       while (turn.load() < page) {
       }
-      ASSERT_TRUE((*pages)->note_listed(key_of(page)));
+      ASSERT_TRUE((*pages)->note_listed(key_of(page), true, std::nullopt));
     }
   });
   for (int page = 0; page < kPages; ++page) {

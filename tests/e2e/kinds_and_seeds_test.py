@@ -296,6 +296,30 @@ note = "mine"
                    "as they were found", found)
 
 
+def changefreq_of_found(test, directory, options):
+    """A page that was found before its sitemap was read has the interval of its changefreq, too."""
+    with Site() as site:
+        site.answers.update({
+            f"{HERE}/": ["/linked", "/other"], f"{HERE}/linked": [], f"{HERE}/other": [],
+            f"{HERE}/map.xml": answer(
+                f"<urlset><url><loc>{site.url('/linked')}</loc><changefreq>hourly</changefreq></url>"
+                f"<url><loc>{site.url('/other')}</loc></url></urlset>",
+                content_type="application/xml")})
+        # One after the other; the sitemap comes before what the seed links to.
+        config = crawl(test, directory, options, "changefreq", [site.url()],
+                       crawl={"sitemaps": [site.url("/map.xml")], "order": "priority",
+                              "priorities": [{"match": "*/", "priority": 9},
+                                             {"match": "*/map.xml", "priority": 8}]},
+                       politeness={"per_host_connections": 1, "delay": "100ms"},
+                       recrawl={"interval": "1h", "min_interval": "1s", "adaptive": False,
+                                "max_interval": "2s"})
+        test.check(site.paths() in (["/", "/map.xml", "/linked", "/other"],
+                                    ["/", "/map.xml", "/other", "/linked"]), "first", site.paths())
+        time.sleep(2.2)
+        t.expect_exit(test, t.run(options, directory, "crawl", config), t.EXIT_DONE, "second")
+        test.check(site.paths()[4:] == ["/linked"], "second", site.paths()[4:])
+
+
 def redirects_of_listed(test, directory, options):
     """What a sitemap says of a URL that redirects counts for what it leads to."""
     with Site() as site:
@@ -434,7 +458,7 @@ def sitemaps_of_seeds(test, directory, options):
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, rules_on_what_is_read, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found,
-                 redirects_of_listed, feeds, guesses, refused_as_guess,
+                 changefreq_of_found, redirects_of_listed, feeds, guesses, refused_as_guess,
                  guesses_out_of_scope, sitemaps_of_seeds):
         part(test, directory, options)
 

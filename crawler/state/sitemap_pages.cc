@@ -41,7 +41,7 @@ rocksdb::Options database_options() {
   options.info_log = std::make_shared<NoLog>();
   options.write_buffer_size = kWriteBuffer;
   options.max_write_buffer_number = 2;
-  options.max_open_files = 64;
+  options.max_open_files = 32;
   options.max_total_wal_size = 8u << 20;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

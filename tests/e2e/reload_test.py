@@ -20,7 +20,7 @@ def site():
     return ScriptedServer(respond, addresses=("127.0.0.1",))
 
 
-def script(test, directory, options):
+def changes(test, directory, options):
     with site() as server:
         seed = server.url("/")
         state = directory / "state"
@@ -73,5 +73,29 @@ def script(test, directory, options):
         run.wait()
 
 
+def redirected_seed(test, directory, options):
+    """A depth that a [[seed]] gets by a reload holds where the seed redirects to."""
+
+    def respond(request):
+        if request.path == "/robots.txt":
+            return answer("", "404 Not Found")
+        if request.host.startswith("127.0.0.1:"):
+            return answer("", "302 Found", f"Location: {server.url('/0', '127.0.0.2')}")
+        return answer(links([f"/{int(request.path[1:]) + 1}"]))
+
+    with ScriptedServer(respond, addresses=("127.0.0.1", "127.0.0.2")) as server:
+        tables = t.fast_crawl([], directory / "redirected", politeness={"delay": "50ms"})
+        tables["crawl"].pop("seeds")
+        config = t.write_config(directory / "redirected.toml", tables)
+        text = config.read_text() + f'\n[[seed]]\nurl = "{server.url()}"\n'
+        config.write_text(text)
+        run = t.Run(options, directory, "crawl", config)
+        t.wait_until(lambda: len(server.pages) > 8, "pages without an end")
+        config.write_text(text + "depth = 3\n")
+        run.signal(signal.SIGHUP)
+        t.wait_until(run.ended, "the end of the crawl: all others are too deep")
+        test.check("too deep" in run.text, "too deep", run.text)
+
+
 if __name__ == "__main__":
-    t.main(script, t.parser(__doc__).parse_args())
+    t.main(lambda *given: (changes(*given), redirected_seed(*given)), t.parser(__doc__).parse_args())

@@ -1,7 +1,6 @@
 // BucketBatch: the changes of a bucket that Redis applies together, once.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +10,9 @@
 
 #include "frontier/store/host_record.h"
 #include "frontier/store/queued_url.h"
+#include "frontier/store/store_batch.h"
 
 namespace trawl {
-
-// Names a message: the session of its sender, and a number.
-using MessageId = std::array<char, 16>;
 
 // What a crawler that does not own a bucket has for its owner: links that it found, or a command.
 struct InboxMessage {

@@ -112,12 +112,18 @@ Result<void> RedisStore::load(const UrlIdentity& identity, const BucketMeta& met
     values.insert_or_assign(host, std::move(value));
   });
   if (!read) return read;
+  std::vector<BucketStore::QueueName> queues;
+  for (const auto& [host, value] : values) {
+    for (const std::int32_t priority : value.priorities)
+      queues.push_back({.host = host, .priority = priority});
+  }
+  const auto sizes = buckets.queue_sizes(bucket_, queues);
+  auto size = sizes.begin();
   for (const auto& [host, value] : values) {
     std::vector<std::uint64_t> urls;
-    for (const std::int32_t priority : value.priorities) {
-      const auto size = buckets.queue_size(bucket_, host, priority);
-      if (!size) return tl::unexpected(size.error());
-      urls.push_back(*size);
+    for (std::size_t i = 0; i < value.priorities.size(); ++i, ++size) {
+      if (!*size) return tl::unexpected(size->error());
+      urls.push_back(**size);
     }
     hosts_->load(host, value, urls);
   }

@@ -220,9 +220,8 @@ Result<void> BucketStore::visit_deferred(BucketId bucket,
     if (!reply) return tl::unexpected(reply.error());
     const auto& fields = reply->elements;
     for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-      const auto score = number_in(fields[i + 1].text);
-      auto url = score ? decode_bucket_deferred(fields[i].text, static_cast<std::int64_t>(*score))
-                       : std::nullopt;
+      const auto score = signed_number_in(fields[i + 1].text);
+      auto url = score ? decode_bucket_deferred(fields[i].text, *score) : std::nullopt;
       if (!url)
         return damaged_value(key, fmt::format("member {} is not a deferred URL", from + i / 2));
       visit(std::move(*url));

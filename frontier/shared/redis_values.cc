@@ -11,11 +11,24 @@
 
 namespace trawl {
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t number = 0;
+namespace {
+
+template <typename Integer>
+std::optional<Integer> integer_in(std::string_view text) {
+  Integer number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  return integer_in<std::uint64_t>(text);
+}
+
+std::optional<std::int64_t> signed_number_in(std::string_view text) {
+  return integer_in<std::int64_t>(text);
 }
 
 tl::unexpected<Error> damaged_value(std::string_view key, std::string_view what) {

@@ -15,6 +15,7 @@ namespace trawl {
 
 // A number in decimal, and nothing else.
 std::optional<std::uint64_t> number_in(std::string_view text);
+std::optional<std::int64_t> signed_number_in(std::string_view text);
 
 tl::unexpected<Error> damaged_value(std::string_view key, std::string_view what);
 // Another program's data, under a key of ours.

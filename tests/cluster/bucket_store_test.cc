@@ -197,7 +197,11 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   BucketHost host{.record = {.name = "a.test", .delay = milliseconds(250), .failures = 2},
                   .priorities = {0, -5}};
   batch.hosts = {{kHost, host}};
-  batch.deferred = {later};
+  // A time before 1970 has a negative score.
+  DeferredUrl long_ago = later;
+  long_ago.not_before = -7;
+  long_ago.sequence = 8;
+  batch.deferred = {later, long_ago};
   batch.set_aside = {{77, set_aside("held")}, {78, set_aside("failed")}};
   batch.queues.push_back(
       {.host = kHost, .priority = 7, .added = {encode_queued(3, record("http://a.test/first"))}});
@@ -229,12 +233,12 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   std::vector<std::int64_t> times;
   EXPECT_TRUE(store_->visit_deferred(kBucket, [&](DeferredUrl url) {
     times.push_back(url.not_before);
-    EXPECT_EQ(url.sequence, 9u);
+    EXPECT_EQ(url.sequence, url.not_before < 0 ? 8u : 9u);
     EXPECT_EQ(url.host, kHost);
     EXPECT_EQ(url.priority, -5);
     EXPECT_EQ(url.record, later.record);
   }));
-  EXPECT_THAT(times, ElementsAre(later.not_before));
+  EXPECT_THAT(times, ElementsAre(-7, later.not_before));
   std::vector<std::string> aside;
   EXPECT_TRUE(store_->visit_set_aside(
       kBucket, [&](std::uint64_t, std::string_view value) { aside.emplace_back(value); }));
@@ -242,7 +246,7 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   EXPECT_THAT(queue(7), ElementsAre(3));
 
   BucketBatch removal;
-  removal.no_longer_deferred = {later};
+  removal.no_longer_deferred = {later, long_ago};
   removal.hosts = {{kHost, std::nullopt}};
   EXPECT_EQ(apply("b", 3, removal).code, Code::kDone);
   EXPECT_EQ(server_->cli({"exists", "{crawl:1f}d", "{crawl:1f}h"}), "0");

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "frontier/shared/bucket_batch_maker.h"
+#include "frontier/store/set_aside_record.h"
 #include "frontier/store/store_records.h"
 #include "tests/cluster/redis_fixture.h"
 
@@ -25,6 +26,9 @@ constexpr HostId kOneHost = 0x0700000000000001;
 
 std::string url_record(std::uint64_t number) {
   return encode_record({.url = fmt::format("http://a.test/{}", number)});
+}
+std::string aside_record(std::uint64_t number) {
+  return encode_set_aside({.reason = "why", .url_record = url_record(number)});
 }
 Fingerprint url_key(std::uint64_t number) {
   return {.high = kOneHost, .low = 1000 + number};
@@ -138,7 +142,7 @@ TEST_F(BucketWriterTest, RedisHasWhatTheWriterChanged) {
   batch.add_pending(kOneHost, {.priority = 3, .sequence = 3}, url_record(3));
   batch.log_admissions(0, std::vector{url_key(1), url_key(2), url_key(3)});
   batch.add_deferred(7, 4, kOneHost, 1, url_record(4));
-  batch.set_aside(url_key(5), "why");
+  batch.set_aside(url_key(5), aside_record(5));
   batch.set_host(kOneHost + 1, {.name = "b.test", .failures = 4});
   Counters counters;
   counters.admitted = 4;
@@ -150,7 +154,7 @@ TEST_F(BucketWriterTest, RedisHasWhatTheWriterChanged) {
   EXPECT_THAT((all.queues[{kOneHost, 3}]), ElementsAre(1, 3));
   EXPECT_THAT((all.queues[{kOneHost, -3}]), ElementsAre(2));
   EXPECT_EQ(all.deferred, (std::map<std::uint64_t, std::string>{{4, url_record(4)}}));
-  EXPECT_EQ(all.aside, (std::map<std::uint64_t, std::string>{{1005, "why"}}));
+  EXPECT_EQ(all.aside, (std::map<std::uint64_t, std::string>{{1005, aside_record(5)}}));
   EXPECT_EQ(all.hosts.size(), 2u);
 
   batch.clear();

@@ -47,11 +47,6 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-bool is_comment(std::string_view line) {
-  return line.find_first_not_of(" \t") == line.npos ||
-         (line.starts_with('#') && !line.starts_with(kHttpOnly));
-}
-
 bool is_flag(std::string_view text) {
   return equal_in_any_case(text, "TRUE") || equal_in_any_case(text, "FALSE");
 }
@@ -85,16 +80,22 @@ std::string host_of(std::string_view domain) {
   return to_lower(domain);
 }
 
+// Where the first one is, except tabs.
+std::optional<std::size_t> control_character(std::string_view line) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7F) return i;
+  }
+  return std::nullopt;
+}
+
 std::optional<WrongCookie> check(std::string_view line, Line& parts) {
   const auto column = [&](std::string_view part) {
     return static_cast<std::uint32_t>(part.data() - line.data() + 1);
   };
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(line[i]);
-    if (byte >= 0x20 && byte != 0x7F) continue;
-    if (byte == '\t') continue;
-    return WrongCookie{static_cast<std::uint32_t>(i + 1),
-                       byte == 0 ? "has a NUL byte" : "has a control character"};
+  if (const auto at = control_character(line)) {
+    return WrongCookie{static_cast<std::uint32_t>(*at + 1),
+                       line[*at] == 0 ? "has a NUL byte" : "has a control character"};
   }
   if (line.size() > kMaxLine)
     return WrongCookie{1, fmt::format("has more than {} bytes", kMaxLine)};
@@ -130,7 +131,7 @@ class Reader {
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     for (std::uint32_t number = 1; !text.empty(); ++number) {
       const std::string_view line = next_line(text);
-      if (!is_comment(line)) take(line, number);
+      if (!is_cookie_comment(line)) take(line, number);
     }
   }
 
@@ -216,11 +217,15 @@ tl::expected<CookiesFile, FileErrors> read_cookies_file(const std::filesystem::p
   return reader.take_cookies();
 }
 
-CookiesFile read_what_is_right(const std::filesystem::path& cookies_file, std::string_view text,
-                               std::chrono::system_clock::time_point now) {
-  Reader reader(cookies_file, now);
-  reader.read(text);
-  return reader.take_cookies();
+bool is_cookie_comment(std::string_view line) {
+  return line.find_first_not_of(" \t") == line.npos ||
+         (line.starts_with('#') && !line.starts_with(kHttpOnly));
+}
+
+std::optional<std::int64_t> cookie_expiry(std::string_view line) {
+  Line parts;
+  if (control_character(line) || split(line, parts) < kFields) return std::nullopt;
+  return number(parts.fields[kExpires]);
 }
 
 std::string cookie_key(std::string_view line) {

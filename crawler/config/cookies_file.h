@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "crawler/config/crawl_config.h"
@@ -37,10 +40,10 @@ tl::expected<CookiesFile, FileErrors> read_cookies_file(
     const std::filesystem::path& file,
     std::chrono::system_clock::time_point now = std::chrono::system_clock::now());
 
-// The same of a file's text, without errors: what is wrong is left out.
-CookiesFile read_what_is_right(
-    const std::filesystem::path& cookies_file, std::string_view text,
-    std::chrono::system_clock::time_point now = std::chrono::system_clock::now());
+// Of lines that were written before, with no more checks than that they are lines of cookies: when
+// it expires, none if it is damaged; and whether it has none at all.
+std::optional<std::int64_t> cookie_expiry(std::string_view line);
+bool is_cookie_comment(std::string_view line);
 
 // What makes two such lines the same cookie: domain, path and name.
 std::string cookie_key(std::string_view line);

@@ -1,20 +1,18 @@
 #include "crawler/http/site_cookies.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/file_io.h"
-#include "base/text_file.h"
+#include "base/file_line_reader.h"
 
 namespace trawl {
 
 namespace {
 
 constexpr std::size_t kBytesOfASite = 256;
-constexpr std::size_t kMostStored = 64u << 20;
+constexpr std::size_t kLongestStored = 1u << 20;  // of a line
 constexpr std::string_view kHead =
     "# Netscape HTTP Cookie File\n"
     "# Written by trawl: cookies of this crawl. They may be secrets.\n";
@@ -26,20 +24,9 @@ std::size_t size_of(const std::vector<std::string>& lines) {
   return bytes;
 }
 
-// A comment for other programs: the cookies of this site are the user's.
+// Comments for other programs: the cookies after it are of this site; they are secrets.
+constexpr std::string_view kSite = "# site: ";
 constexpr std::string_view kImported = "# imported: ";
-
-// The sites that are named so.
-std::set<std::string, std::less<>> imported_sites(std::string_view text) {
-  std::set<std::string, std::less<>> sites;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with(kImported)) sites.emplace(line.substr(kImported.size()));
-  }
-  return sites;
-}
 
 // `lines` with those of `others` that are other cookies.
 std::vector<std::string> merged(std::vector<std::string> lines,
@@ -134,17 +121,39 @@ void SiteCookies::keep_small() {
   }
 }
 
-SiteCookies::Stored SiteCookies::read(const std::filesystem::path& state_dir) {
-  const std::filesystem::path file = path(state_dir);
-  const auto text = read_text_file(file, kMostStored);
-  if (!text) return {};
-  return {.file = read_what_is_right(file, *text), .secret = imported_sites(*text)};
+// Servers and libcurl made these cookies, so that the limits of the user's file are not theirs.
+Result<SiteCookies::Stored> SiteCookies::read(const std::filesystem::path& state_dir,
+                                              std::chrono::system_clock::time_point now) {
+  const auto file = InputFile::open(path(state_dir).string());
+  if (!file) return tl::unexpected(file.error());
+  const std::int64_t expiry = std::chrono::system_clock::to_time_t(now);
+  Stored stored;
+  FileLineReader lines(*file, kLongestStored);
+  while (true) {
+    const auto more = lines.next();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return stored;
+    const std::string_view line = lines.line();
+    const bool imported = line.starts_with(kImported);
+    if (imported || line.starts_with(kSite)) {
+      const std::string_view name = line.substr(imported ? kImported.size() : kSite.size());
+      stored.sites.push_back({{std::string(name), {}}, imported});
+      continue;
+    }
+    if (!lines.too_long() && is_cookie_comment(line)) continue;
+    const auto expires = cookie_expiry(line);
+    if (!expires || stored.sites.empty()) {
+      ++stored.damaged;
+    } else if (*expires == 0 || *expires > expiry) {
+      stored.sites.back().cookies.lines.emplace_back(line);
+    }
+  }
 }
 
 void SiteCookies::add(const Stored& stored) {
   const MutexLock lock(mutex_);
-  for (const CookiesOfSite& site : stored.file.sites)
-    merge(site, stored.secret.contains(site.site));
+  for (auto site = stored.sites.rbegin(); site != stored.sites.rend(); ++site)
+    merge(site->cookies, site->imported);
   saved_ = version_;
 }
 
@@ -156,7 +165,7 @@ Result<void> SiteCookies::save(const std::filesystem::path& state_dir) {
     if (version_ == saved_) return {};
     version = version_;
     for (const Site& site : by_use_) {
-      if (site.cookies->imported) text.append(kImported).append(site.name).append("\n");
+      text.append(site.cookies->imported ? kImported : kSite).append(site.name).append("\n");
       for (const std::string& line : site.cookies->lines)
         text.append(line).append("\n");
     }

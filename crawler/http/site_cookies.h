@@ -1,16 +1,13 @@
 // SiteCookies: the cookies of a crawl, by site, for all its threads and its next runs.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <list>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -55,12 +52,19 @@ class SiteCookies {
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "cookies.txt";
   }
-  struct Stored {
-    CookiesFile file;
-    std::set<std::string, std::less<>> secret;  // sites with imported cookies
+  struct StoredSite {
+    CookiesOfSite cookies;
+    bool imported = false;
   };
-  // What that file has, if it exists, except lines that are damaged.
-  static Stored read(const std::filesystem::path& state_dir);
+  struct Stored {
+    std::vector<StoredSite> sites;  // most recently used first
+    std::size_t damaged = 0;        // lines that are left out
+  };
+  // What that file has, except cookies that have expired. All that save() writes is read, whatever
+  // its size. Errors: those of InputFile.
+  static Result<Stored> read(
+      const std::filesystem::path& state_dir,
+      std::chrono::system_clock::time_point now = std::chrono::system_clock::now());
   // Adds these cookies. What was imported in an earlier run stays secret.
   void add(const Stored& stored) TRAWL_EXCLUDES(mutex_);
   // Writes that file, if the cookies have changed since. Errors: those of replace_file().

@@ -31,25 +31,33 @@ Result<CookiesFile> cookies_to_import(const CrawlConfig& config) {
   return tl::unexpected(Error{ErrorCode::kInvalidArgument, std::move(message)});
 }
 
-void begin_cookies(SiteCookies& cookies, const CrawlConfig& config, const CookiesFile& imported) {
+Result<void> begin_cookies(SiteCookies& cookies, const CrawlConfig& config,
+                           const CookiesFile& imported) {
   const auto& file = config.fetch.cookies_file;
   const auto& state = config.crawl.state_dir;
   std::error_code none, gone;
   const auto stored_at = std::filesystem::last_write_time(SiteCookies::path(state), none);
   const auto given_at = std::filesystem::last_write_time(file, gone);
-  const SiteCookies::Stored stored = none ? SiteCookies::Stored() : SiteCookies::read(state);
-  cookies.add(stored);
+  const auto stored = none ? SiteCookies::Stored() : SiteCookies::read(state);
+  if (!stored) return tl::unexpected(stored.error());
+  if (stored->damaged > 0) {
+    room_log(LogRoom::kHttp)
+        .warn("{}: {} damaged lines are left out; some sites may not know this crawl any more",
+              SiteCookies::path(state).string(), stored->damaged);
+  }
+  cookies.add(*stored);
   // Sessions are secrets, as the cookies of the user's file are.
   CookiesFile sessions;
   for (const LoginText& login : config.fetch.logins)
     sessions.sites.push_back({.site = std::string(cookie_site(login.host)), .lines = {}});
   cookies.import(sessions);
   cookies.import(imported);
-  if (!none && !gone && given_at <= stored_at) cookies.add(stored);
-  if (imported.cookies == 0 && imported.expired == 0) return;
+  if (!none && !gone && given_at <= stored_at) cookies.add(*stored);
+  if (imported.cookies == 0 && imported.expired == 0) return {};
   room_log(LogRoom::kHttp)
       .info("{}: {} cookies of {} sites{}", file.string(), imported.cookies, imported.sites.size(),
             imported.expired > 0 ? fmt::format("; {} have expired", imported.expired) : "");
+  return {};
 }
 
 }  // namespace trawl

@@ -13,6 +13,8 @@ namespace trawl {
 Result<CookiesFile> cookies_to_import(const CrawlConfig& config);
 
 // Fills `cookies` with those of earlier runs, unless the user's file is newer than they are.
-void begin_cookies(SiteCookies& cookies, const CrawlConfig& config, const CookiesFile& imported);
+// Errors: those of SiteCookies::read().
+Result<void> begin_cookies(SiteCookies& cookies, const CrawlConfig& config,
+                           const CookiesFile& imported);
 
 }  // namespace trawl

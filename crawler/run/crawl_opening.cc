@@ -80,7 +80,7 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
   if (!known) return tl::unexpected(known.error());
   known_bodies_ = *std::move(known);
   if (auto saved = save_configs(config_, saved_); !saved) return saved;
-  begin_cookies(*cookies_, config_, *imported);
+  if (auto begun = begin_cookies(*cookies_, config_, *imported); !begun) return begun;
   if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
     return begun;
   if (auto pages = open_sitemap_pages(); !pages) return pages;

@@ -126,11 +126,13 @@ TEST_F(CookiesFileTest, FilesAndSitesAreBounded) {
   EXPECT_GT(wrong.error().unlisted, 30'000u);
 }
 
-TEST_F(CookiesFileTest, WhatIsRightOfADamagedFile) {
-  const std::string text = "nonsense\na.example\tFALSE\t/\tFALSE\t0\tn\tv\nb.example\tFALSE\t";
-  EXPECT_THAT(lines_of(read_what_is_right(path(), text, kNow)),
-              ElementsAre("a.example: a.example\tFALSE\t/\tFALSE\t0\tn\tv"));
-  EXPECT_EQ(read_what_is_right(path(), "").cookies, 0u);
+TEST(CookieExpiry, OfLinesWrittenBefore) {
+  using namespace std::string_literals;
+  EXPECT_EQ(cookie_expiry("a.example\tFALSE\t/\tFALSE\t0\tn\tv"), 0);
+  EXPECT_EQ(cookie_expiry("#HttpOnly_a.example\tFALSE\t/\tFALSE\t7\tn\t"), 7);
+  EXPECT_EQ(cookie_expiry("a.example\tFALSE\t/\tFALSE\t0\tn\tv\0"s), std::nullopt);
+  EXPECT_EQ(cookie_expiry("a.example\tFALSE\t/\tFALSE"), std::nullopt);
+  EXPECT_EQ(cookie_expiry(""), std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "crawler/http/site_cookies.h"
 
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -106,17 +107,71 @@ TEST(SiteCookies, KeptForTheNextRun) {
   }
   {
     SiteCookies cookies;
-    cookies.add(SiteCookies::read(state));
+    cookies.add(SiteCookies::read(state).value());
     EXPECT_TRUE(cookies.find("a.example", 0)->imported) << "without the user's file, too";
     EXPECT_FALSE(cookies.find("b.example", 0)->imported);
   }
   SiteCookies cookies;
   cookies.import(file_of("a.example", {cookie("n", "older"), cookie("m", "x")}));
-  cookies.add(SiteCookies::read(state));
+  cookies.add(SiteCookies::read(state).value());
   EXPECT_THAT(lines(cookies), UnorderedElementsAre(cookie("n", "mine"), cookie("m", "x")));
   EXPECT_TRUE(cookies.find("a.example", 0)->imported);
   EXPECT_FALSE(cookies.find("b.example", 0)->imported);
   EXPECT_EQ(lines(cookies, "b.example").size(), 1u);
+}
+
+// What servers set may be more than a user's file may have.
+TEST(SiteCookies, AllThatIsSavedIsReadAgain) {
+  const test::TemporaryDirectory directory;
+  const auto& state = directory.path();
+  SiteCookies cookies;
+  Lines full;
+  for (int i = 0; i < 12; ++i)
+    full.push_back(cookie(fmt::format("n{}", i), std::string(1000, 'x')));
+  cookies.put("a.example", 0, full);
+  const Lines odd = {
+      fmt::format("b.example\tFALSE\t/{}\tFALSE\t0\t\tno name", std::string(20'000, 'p')),
+      "::1\tFALSE\t/\tFALSE\t0\tn\tv"};
+  cookies.put("[::1]", 0, odd);
+  CookiesFile large;
+  constexpr std::size_t kSites = 12'000;
+  for (std::size_t i = 0; i < kSites; ++i) {
+    const std::string site = fmt::format("s{}.example", i);
+    large.sites.push_back({site, {cookie("n", std::string(6000, 'x'), site)}});
+  }
+  cookies.import(large);
+  cookies.import(file_of("empty.example", {}));
+  ASSERT_TRUE(cookies.save(state));
+  EXPECT_GT(std::filesystem::file_size(SiteCookies::path(state)), 64u << 20);
+
+  const auto stored = SiteCookies::read(state);
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->damaged, 0u);
+  SiteCookies later;
+  later.add(*stored);
+  EXPECT_EQ(lines(later), full);
+  EXPECT_EQ(lines(later, "[::1]"), odd);
+  EXPECT_FALSE(later.find("[::1]", 0)->imported);
+  EXPECT_TRUE(later.find("empty.example", 0)->imported);
+  for (const CookiesOfSite& site : large.sites) {
+    ASSERT_EQ(lines(later, site.site), site.lines);
+    ASSERT_TRUE(later.find(site.site, 0)->imported);
+  }
+}
+
+TEST(SiteCookies, WhatIsNotReadIsSaid) {
+  const test::TemporaryDirectory directory;
+  const auto& state = directory.path();
+  EXPECT_FALSE(SiteCookies::read(state)) << "no file";
+  std::ofstream(SiteCookies::path(state))
+      << "# Netscape HTTP Cookie File\n# site: a.example\nnonsense\n"
+      << cookie("n", "v") << "\na.example\tFALSE\t/\tFALSE\t5\tgone\tv\n"
+      << std::string(2u << 20, 'x') << "\na.example\tFALSE\t";
+  const auto stored = SiteCookies::read(state);
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->damaged, 3u);
+  ASSERT_EQ(stored->sites.size(), 1u);
+  EXPECT_THAT(stored->sites[0].cookies.lines, ElementsAre(cookie("n", "v")));
 }
 
 }  // namespace

@@ -31,11 +31,6 @@ WarcExchange exchange_of(std::string_view url, const HttpResponse& response) {
   return exchange;
 }
 
-// Empty if the pages' digests are not of the kind that WARC files have.
-std::string archived_digest(const std::string& digest) {
-  return digest.starts_with("sha1:") ? digest : std::string();
-}
-
 }  // namespace
 
 PageHandler::PageHandler(CrawlContext& context, PageReader& reader)
@@ -216,15 +211,27 @@ void PageHandler::watch_for_traps(const PageInHand& page) {
   }
 }
 
+// The digest as WARC files have it, empty if their writer is to compute it. The indexes of earlier
+// crawls have it too, whatever output.digest is.
+std::string PageHandler::record_digest(const PageInHand& page) {
+  const std::string& digest = page.output.page.digest;
+  if (digest.starts_with("sha1:")) return digest;
+  const std::string_view payload = payload_of(page.response);
+  if (context_.known_bodies == nullptr || payload.empty() || !is_2xx(page.response.status))
+    return {};
+  return sha1_.digest(payload);
+}
+
 // The index of bodies knows which record was written; what was noted of the URL's last fetch, which
 // may have become a revisit when it was written, counts where the index has nothing.
-std::optional<RevisitOf> PageHandler::find_earlier(const PageInHand& page) const {
+std::optional<RevisitOf> PageHandler::find_earlier(const PageInHand& page,
+                                                   std::string record_digest) const {
   const std::string& digest = page.output.page.digest;
   const bool not_modified = page.response.status == 304 && page.unchanged;
   if (!not_modified && (digest.empty() || !is_2xx(page.response.status))) return std::nullopt;
   RevisitOf earlier{.url = {},
                     .date = {},
-                    .digest = archived_digest(digest),
+                    .digest = std::move(record_digest),
                     .server_not_modified = not_modified};
   const auto refer_to = [&earlier](const std::string& url, const std::string& date) {
     earlier.url = url;
@@ -239,7 +246,7 @@ std::optional<RevisitOf> PageHandler::find_earlier(const PageInHand& page) const
     return refer_to(page.note.first_url, page.note.first_date);
   if (not_modified) return refer_to(page.open.lease.url, {});
   if (context_.known_bodies == nullptr || earlier.digest.empty()) return std::nullopt;
-  const auto known = context_.known_bodies->find(digest);
+  const auto known = context_.known_bodies->find(earlier.digest);
   if (!known) context_.stop_with(known.error());
   if (!known || !*known) return std::nullopt;
   return refer_to((*known)->url, (*known)->date);
@@ -249,7 +256,8 @@ void PageHandler::add_exchange(PageInHand& page) {
   const HttpResponse& response = page.response;
   if (!inputs_.exchanges || response.response_head.empty()) return;
   if (is_left_out(page)) return;
-  page.earlier = find_earlier(page);
+  const std::string digest = record_digest(page);
+  page.earlier = find_earlier(page, digest);
   // A 304 does not have the content type of what is kept.
   const bool has_earlier = response.status == 304 && page.earlier && !page.earlier->date.empty();
   if (!has_earlier && !is_kept(response)) return;
@@ -264,8 +272,7 @@ void PageHandler::add_exchange(PageInHand& page) {
   exchange.via = lease.parent;
   exchange.hops = lease.depth;
   exchange.outlinks = outlinks;
-  encoders_.add_exchange(page.output, exchange, archived_digest(page.output.page.digest),
-                         page.earlier ? &*page.earlier : nullptr);
+  encoders_.add_exchange(page.output, exchange, digest, page.earlier ? &*page.earlier : nullptr);
 }
 
 // Before the first page of a host that is kept: the addresses of its name.

@@ -22,6 +22,7 @@
 #include "crawler/run/page_follower.h"
 #include "crawler/run/page_in_hand.h"
 #include "crawler/run/page_reader.h"
+#include "crawler/warc/sha1.h"
 #include "crawler/warc/warc_builder.h"
 
 namespace trawl {
@@ -73,7 +74,8 @@ class PageHandler {
   void watch_for_traps(const PageInHand& page);
   bool is_kept(const HttpResponse& response) const;
   bool is_left_out(const PageInHand& page) const;
-  std::optional<RevisitOf> find_earlier(const PageInHand& page) const;
+  std::string record_digest(const PageInHand& page);
+  std::optional<RevisitOf> find_earlier(const PageInHand& page, std::string record_digest) const;
   void add_exchange(PageInHand& page);
   void archive_lookup(const HttpResponse& response);
   bool keeps_body(const PageInHand& page, const Result& result) const;
@@ -91,6 +93,7 @@ class PageHandler {
   PageFollower follower_;
   const SinkInputs inputs_;
   OutputSinks::Encoders encoders_;
+  Sha1 sha1_;
   OneThread thread_;
 };
 

@@ -6,6 +6,8 @@ import trawl_testing as t
 from scripted_server import ScriptedServer, answer, links
 from warc_reader import read_warcs
 
+REFERS = ("warc-refers-to-target-uri", "warc-refers-to-date", "warc-payload-digest")
+
 
 def records_of(test, directory):
     return {record.url: record for record in read_warcs(test, directory)
@@ -44,6 +46,15 @@ def script(test, directory, options):
             test.check(names["warc-refers-to-target-uri"] == first.url and
                        names["warc-refers-to-date"][:19] == first.headers["warc-date"][:19],
                        f"{path} names the earlier record", names)
+        # By the digests of that index, whatever those of pages.jsonl are.
+        crawl(test, directory, options, "other-digest", server, known=[known], digest="xxh128")
+        lines = t.by_path(t.read_pages(test, directory / "other-digest"))
+        test.check(all(each[0]["digest"].startswith("xxh128:") for each in lines.values()), "digests", lines)
+        other = records_of(test, directory / "other-digest" / "output")
+        for url, record in new.items():
+            test.check([other[url].type, *(other[url].headers.get(name) for name in REFERS)] ==
+                       [record.type, *(record.headers.get(name) for name in REFERS)],
+                       f"{url} with another digest", other[url].headers)
         again = crawl(test, directory, options, "again", server, known=[known], text=False)
         test.check("bodies of earlier crawls" in again.text, "the log", again.text)
         fresh = t.run(options, directory, "crawl", directory / "again.toml", "--fresh")

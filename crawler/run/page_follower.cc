@@ -145,7 +145,10 @@ void PageFollower::follow_page(PageInHand& page) {
     if (record.text) *record.text = std::move(found.text);
   }
   const bool nofollow = directives.nofollow;  // of the links, the page's own are in Link::follow
-  if (parsed) directives |= page.read.links.robots;
+  // What is kept depends on them, even if its links are known.
+  const CrawlConfig::Output& kept = context_.config.output;
+  const bool asks = (kept.respect_noarchive || kept.respect_noindex) && reader_.is_parsed(response);
+  if (parsed || asks) directives |= reader_.links(page.url, response, page.read).robots;
   record.noindex = directives.noindex;
   record.nofollow = directives.nofollow;
   record.noarchive = directives.noarchive;

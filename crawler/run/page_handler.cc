@@ -307,12 +307,9 @@ bool PageHandler::is_left_out(const PageInHand& page) const {
   if (!output.respect_noarchive && !output.respect_noindex) return false;
   if (output.respect_noarchive && record.noarchive) return true;
   if (output.respect_noindex && record.noindex) return true;
-  // A page that was not read again asks for what it did before: it is kept if that one was. What is
-  // not a page asks in its header alone.
-  const bool was_read = page.response.status == 304 || reader_.is_parsed(page.response);
-  if (!was_read || page.parsed) return false;
-  if (page.unchanged) return !inputs_.exchanges || page.note.first_date.empty();
-  return page.first_copy && page.first_copy->date.empty();
+  // A page that did not come again asks for what it did before: it is kept if that one was.
+  return page.response.status == 304 && page.unchanged &&
+         (!inputs_.exchanges || page.note.first_date.empty());
 }
 
 bool PageHandler::is_kept(const HttpResponse& response) const {

@@ -124,6 +124,35 @@ def left_out_files(test, directory, options):
                        f"{name}: {content_type} is stored {stored.count(body)} times")
 
 
+def left_out_copies(test, directory, options):
+    """Copies whose links are not followed ask for themselves, and so do pages that have not changed."""
+    asks = "<meta name=robots content=noarchive>"
+    answers = {"/": answer(links(["/a", "/b", "/asks-a", "/asks-b"])),
+               "/a": answer("<p>a copy"), "/b": answer("<p>a copy"),
+               "/asks-a": answer(asks + "<p>another"), "/asks-b": answer(asks + "<p>another")}
+    respect = {"warc": True, "respect_noarchive": True}
+    with ScriptedServer(answers) as server:
+        crawl(test, directory, options, "earlier", server, output={"warc": True})
+        _, pages = crawl(test, directory, options, "copies", server, links={"from_duplicates": False},
+                         fetch={"connections": 1}, output={  # so that one is written before the other comes
+            **respect, "known": [str(directory / "earlier" / "output" / "*.cdxj")]})
+        kept = {path for path, lines in pages.items() if lines[0]["warc"]}
+        test.check_equal_sets(kept, {"/", "/a", "/b"}, "of bodies that an earlier crawl has")
+        records = read_warcs(test, directory / "copies" / "output")
+        test.check({record.type for record in records if record.url == server.url("/b")} >= {"revisit"}, "/b", records)
+        # WARC files are turned on when all has been fetched once.
+        tables = {"recrawl": {"interval": "1s", "min_interval": "1s", "wait": True}, "scope": {"max_pages": len(answers)}}
+        crawl(test, directory, options, "later", server, output={"digest": "sha1"}, **tables)
+        tables["scope"]["max_pages"] *= 2
+        config = t.write_config(directory / "later.toml", t.fast_crawl(
+            [server.url()], directory / "later", output=respect, **tables))
+        t.expect_exit(test, t.run(options, directory, "resume", config), t.EXIT_DONE, "resumed")
+        pages = t.by_path(t.read_pages(test, directory / "later"))
+        test.check(all(len(lines) == 2 for lines in pages.values()), "each page is fetched twice", pages)
+        kept = {path for path, lines in pages.items() if lines[-1]["warc"]}
+        test.check_equal_sets(kept, {"/", "/a", "/b"}, "of pages that have not changed")
+
+
 def nofollow_pages(test, directory, options):
     everything = {**ASKS, **DOES_NOT_ASK}
     answers = {path: page(what, path + "/below") for path, what in everything.items()}
@@ -256,7 +285,7 @@ def link_lines(test, directory, options):
 
 
 def directives(test, directory, options):
-    parts = (left_out, left_out_files, nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
+    parts = (left_out, left_out_files, left_out_copies, nofollow_pages, nofollow_ignored, nofollow_links, canonical_recorded, canonical_key,
              meta_refresh, link_lines)
     t.run_parts(test, [(part,) for part in parts], (test, directory, options), at_once=1)
 

@@ -104,6 +104,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
     compare(page);
     follower_.follow(page);
   }
+  hide_secrets(url, record);
   if (record.text && is_left_out(page)) record.text->clear();
   if (answer.last && (result.truncated || !response.failure)) add_exchange(page);
   plan_recrawl(page, answer.last);
@@ -310,6 +311,16 @@ bool PageHandler::is_left_out(const PageInHand& page) const {
   // A page that did not come again asks for what it did before: it is kept if that one was.
   return page.response.status == 304 && page.unchanged &&
          (!inputs_.exchanges || page.note.first_date.empty());
+}
+
+// What headers say that the user declared secret. The state keeps what the next fetch needs of it.
+void PageHandler::hide_secrets(const Url& url, PageRecord& record) const {
+  for (const std::string& name : context_.rules.requests.for_url(url).secret_fields) {
+    if (name == "etag") record.etag.clear();
+    if (name == "last-modified") record.last_modified.clear();
+    if (name == "location") record.redirect.clear();
+    if (name == "content-type") record.content_type.clear();
+  }
 }
 
 bool PageHandler::is_kept(const HttpResponse& response) const {

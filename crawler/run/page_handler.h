@@ -73,6 +73,7 @@ class PageHandler {
   void compare(PageInHand& page);
   void watch_for_traps(const PageInHand& page);
   bool is_kept(const HttpResponse& response) const;
+  void hide_secrets(const Url& url, PageRecord& record) const;
   bool is_left_out(const PageInHand& page) const;
   std::string record_digest(const PageInHand& page);
   std::optional<RevisitOf> find_earlier(const PageInHand& page, std::string record_digest) const;

@@ -37,7 +37,9 @@ class Shop:
         if not any(f"sid={session}" in cookie for session in self.accepted):
             self.refused.append((request.path, cookie))
             return answer("log in", "403 Forbidden")
-        headers = []
+        headers = ['ETag: "s3cret-tag"', "Last-Modified: Mon, 02 Jan 2006 15:04:05 GMT"]
+        if request.path == "/4":
+            return answer("", "302 Found", "Location: /3", *headers)
         if request.path == "/renew":
             self.session = "s3cret-1"
             self.accepted.add(self.session)
@@ -67,7 +69,7 @@ def session(test, directory, options):
             [server.url("/0", "www.shop.test"), server.url("/", "img.shop.test"),
              server.url("/", "other.test")], state,
             fetch={"dns_servers": [dns.address], "cookies_file": "cookies.txt", "threads": 4,
-                   "secret_headers": ["X-API-key"],
+                   "secret_headers": ["X-API-key", "ETag", "last-modified", "Location"],
                    "host": [{"host": "www.shop.test", "headers": ["X-Api-Key: s3cret-key"]}]},
             politeness={"delay": "10ms"},  # so that hosts take turns
             scope={"type": "host", "max_pages": 12}, log={"level": "trace"}, output={"warc": True})
@@ -113,6 +115,11 @@ def session(test, directory, options):
         test.check("is gone; the cookies of earlier runs" in finished.text and not shop.refused,
                    "without the file", (finished.tail(), shop.refused))
         t.expect_exit(test, t.run(options, directory, "report", state), t.EXIT_DONE, "report")
+        lines = t.read_pages(test, state)
+        test.check({line["status"] for line in lines} == {200, 302}, "statuses", lines)
+        test.check(not any(line[name] for line in lines for name in ("etag", "last_modified", "redirect")),
+                   "secret headers in pages.jsonl", lines)
+        test.check(all(line["content_type"] for line in lines), "other headers", lines)
         for path, data in all_bytes(state):
             test.check(b"s3cret" not in data, f"a secret in {path.name}")
         test.check("s3cret" not in finished.text, "a secret in the log", finished.tail())

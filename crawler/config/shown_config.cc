@@ -71,6 +71,11 @@ void hide_in_url(std::string& url) {
   url = std::move(shown);
 }
 
+void hide_query(std::string& url) {
+  const std::size_t query = url.find('?');
+  if (query != std::string::npos) url.replace(query + 1, std::string::npos, kHidden);
+}
+
 }  // namespace
 
 CrawlConfig without_secrets(CrawlConfig config) {
@@ -88,6 +93,8 @@ CrawlConfig without_secrets(CrawlConfig config) {
   for (LoginText& login : config.fetch.logins) {
     hide_in_url(login.url);
     hide_in_url(login.page);
+    hide_query(login.url);
+    hide_query(login.page);
     for (auto& [name, value] : login.fields)
       value = kHidden;
   }

@@ -29,6 +29,12 @@ std::string fault_of_login(const HttpResponse& response, const HostLogins& login
   return to && logins.leads_to_page(place, *to) ? "a redirect back to the login page" : "";
 }
 
+// Without its query, which may have secrets as the fields do.
+std::string shown(const Url& login) {
+  const std::string url = without_credentials(login.href());
+  return url.substr(0, url.find_first_of("?#"));
+}
+
 }  // namespace
 
 bool Fetcher::must_log_in(const OpenLease& open, const Url& url) {
@@ -54,7 +60,8 @@ void Fetcher::log_in(const OpenLease& open, std::size_t place) {
   const HostLogins::Login& login = context_.logins[place];
   const std::string host = politeness_group(login.url);
   HttpRequest request = request_for(login.url);
-  if (is_put_off(open, request.url)) return context_.logins.not_sent(place);
+  const std::string asked = shown(login.url);
+  if (is_put_off(open, asked)) return context_.logins.not_sent(place);
   request.form = login.form;
   request.cookie_jar = cookie_site(login.url.hostname());
   request.max_body = request.max_download = kMaxAnswerBytes;
@@ -62,7 +69,7 @@ void Fetcher::log_in(const OpenLease& open, std::size_t place) {
   request.gate = gate_for(open, host);
   const bool own = host == open.lease.host;
   client_->start(request,
-                 [this, open, place, own, in_flight = context_.crashes.begin(request.url)](
+                 [this, open, place, own, in_flight = context_.crashes.begin(asked)](
                      const HttpResponse& response) { on_login(open, place, own, response); });
 }
 
@@ -80,7 +87,7 @@ void Fetcher::on_login(const OpenLease& open, std::size_t place, bool own,
   }
   count(response);
   const std::string fault = fault_of_login(response, logins, place);
-  const std::string url = without_credentials(logins[place].url.href());
+  const std::string url = shown(logins[place].url);
   if (fault.empty()) {
     room_log(LogRoom::kHttp).info("{}: logged in, status {}", url, response.status);
   } else {
@@ -117,7 +124,7 @@ bool Fetcher::is_logged_out(const OpenLease& open, const Url& url, const HttpRes
             "as they are until the next login",
             without_credentials(open.lease.url),
             response.status == 401 ? "status 401" : "a redirect to the login page",
-            without_credentials(logins[*place].url.href()));
+            shown(logins[*place].url));
   }
   if (verdict.again) release(open, response.sent, response.sent);
   return verdict.again;

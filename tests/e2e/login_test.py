@@ -54,7 +54,7 @@ def crawl(test, directory, options, name, members, **tables):
     state = directory / name
     with ScriptedServer(members) as server:
         config = t.fast_crawl([server.url("/0")], state, log={"level": "trace"}, output={"warc": True}, **tables)
-        config["fetch"]["login"] = [{"url": server.url("/in?s=1"), "fields": quoted(FORM)}]
+        config["fetch"]["login"] = [{"url": server.url("/in?key=s3cret"), "fields": quoted(FORM)}]
         finished = t.run(options, directory, "crawl", t.write_config(directory / f"{name}.toml", config))
     t.expect_exit(test, finished, t.EXIT_DONE, name)
     check_secrets(test, state, finished, name)
@@ -90,12 +90,12 @@ def logs_in_first(test, directory, options):
     members = Members()
     server, finished, pages = crawl(test, directory, options, "first", members,
                                     politeness={"delay": "150ms", "per_host_connections": 1})
-    test.check([request.path for request in server.requests[:3]] == ["/robots.txt", "/in?s=1", "/0"],
+    test.check([request.path for request in server.requests[:3]] == ["/robots.txt", "/in?key=s3cret", "/0"],
                "the first requests", server.paths())
     test.check(len(posts(server)) == 1, "logins", server.paths())
     test.check(not members.refused, "not logged in", members.refused)
     test.check({path for path, each in pages.items() if each[0]["status"] == 200} == all_pages(), "pages", pages)
-    test.check(": logged in, status 302" in finished.text, "not said", finished.tail())
+    test.check("/in: logged in, status 302" in finished.text, "not said", finished.tail())
     check_gaps(test, server.requests, 0.15, "with a login")
 
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::size_t kMaxCookieBytes = 16u << 20;
+constexpr std::size_t kMaxCookieBytes = 64u << 20;
 constexpr std::size_t kMaxListed = 100;
 constexpr std::size_t kMaxLine = 6u << 10;
 constexpr std::string_view kHttpOnly = "#HttpOnly_";
@@ -137,9 +138,12 @@ class Reader {
 
   FileErrors& errors() { return errors_; }
   CookiesFile take_cookies() {
-    for (auto& [site, cookies] : sites_) {
-      CookiesOfSite& added = result_.sites.emplace_back(CookiesOfSite{site, {}});
-      for (auto& [key, line] : cookies.lines)
+    result_.sites.reserve(sites_.size());
+    while (!sites_.empty()) {  // what was moved is freed, since there may be millions
+      auto site = sites_.extract(sites_.begin());
+      CookiesOfSite& added = result_.sites.emplace_back(CookiesOfSite{std::move(site.key()), {}});
+      added.lines.reserve(site.mapped().lines.size());
+      for (auto& [key, line] : site.mapped().lines)
         added.lines.push_back(std::move(line));
       result_.cookies += added.lines.size();
     }
@@ -208,7 +212,16 @@ tl::expected<CookiesFile, FileErrors> read_cookies_file(const std::filesystem::p
   const auto text = read_text_file(file, kMaxCookieBytes);
   if (!text) {
     FileErrors errors;
-    errors.listed.push_back({file.string(), 0, 0, "fetch.cookies_file: " + text.error()});
+    std::error_code unknown;
+    const auto size = std::filesystem::file_size(file, unknown);
+    std::string message = text.error();
+    if (!unknown && size > kMaxCookieBytes) {
+      message = fmt::format(
+          "has {} MiB, more than the limit of {} MiB; keep the cookies of the "
+          "sites that are crawled",
+          size >> 20, kMaxCookieBytes >> 20);
+    }
+    errors.listed.push_back({file.string(), 0, 0, "fetch.cookies_file: " + message});
     return tl::unexpected(std::move(errors));
   }
   Reader reader(file, now);

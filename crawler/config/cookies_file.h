@@ -33,7 +33,7 @@ struct CookiesFile {
 // A line of the file: domain, TRUE if its subdomains get the cookie too, path, TRUE if it is for
 // https only, seconds since 1970 when it expires (0: at the end of the session), name and value,
 // with tabs between them. "#HttpOnly_" may stand before the domain; other lines that begin with '#'
-// are comments. The file may have at most 16 MiB. Of two cookies with the same name, domain and
+// are comments. The file may have at most 64 MiB. Of two cookies with the same name, domain and
 // path the later one counts. Values are not in messages; 100
 // errors are listed. Thread-safe.
 tl::expected<CookiesFile, FileErrors> read_cookies_file(

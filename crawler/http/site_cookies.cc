@@ -11,7 +11,7 @@ namespace trawl {
 
 namespace {
 
-constexpr std::size_t kBytesOfASite = 256;
+constexpr std::size_t kBytesOfASite = 384;
 constexpr std::size_t kLongestStored = 1u << 20;  // of a line
 constexpr std::string_view kHead =
     "# Netscape HTTP Cookie File\n"
@@ -49,14 +49,21 @@ void SiteCookies::import(const CookiesFile& file) {
   const MutexLock lock(mutex_);
   for (const CookiesOfSite& site : file.sites) {
     merge(site, true);
-    place_of(site.site)->imported = site.lines;
+    // They stay when `cookies` become others, and count from now on.
+    Site& changed = *place_of(site.site);
+    if (changed.imported != nullptr) charge_.give_back(size_of(changed.imported->lines));
+    charge_.take(size_of(site.lines));
+    changed.imported = changed.cookies;
+    if (changed.cookies->lines.size() != site.lines.size())
+      changed.imported = std::make_shared<const Cookies>(Cookies{.lines = site.lines});
   }
 }
 
 std::vector<std::string> SiteCookies::imported(const std::string& site) {
   const MutexLock lock(mutex_);
   const auto found = sites_.find(site);
-  return found == sites_.end() ? std::vector<std::string>() : found->second->imported;
+  const bool some = found != sites_.end() && found->second->imported != nullptr;
+  return some ? found->second->imported->lines : std::vector<std::string>();
 }
 
 std::shared_ptr<const SiteCookies::Cookies> SiteCookies::find(const std::string& site,

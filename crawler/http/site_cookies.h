@@ -74,8 +74,8 @@ class SiteCookies {
   struct Site {
     std::string name;
     std::shared_ptr<const Cookies> cookies;
-    std::vector<std::string> imported = {};
-    std::size_t bytes = 0;  // of `cookies`
+    std::shared_ptr<const Cookies> imported = {};  // null: none; often the same as `cookies`
+    std::size_t bytes = 0;                         // of `cookies`
   };
   using Place = std::list<Site>::iterator;
 

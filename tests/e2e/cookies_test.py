@@ -143,11 +143,13 @@ def wrong_files(test, directory, options):
         ["http://127.0.0.1:1/"], directory / "wrong", fetch={"cookies_file": "bad.txt"}))
     bad = directory / "bad.txt"
     good = "a.example\tFALSE\t/\tFALSE\t0\tn\tv\n"
+    many = "".join(f"h{i}.example\tFALSE\t/\tFALSE\t0\tn\tv\n" for i in range(1_000_000))
     for contents, patterns in (
             (None, ["bad.txt: fetch.cookies_file: ", "No such file"]),
             (good + "a.example\tFALSE\t/\tFALSE\t0\tn\ts3cret\0\n", ["bad.txt:2:35: ", "NUL byte"]),
-            ("a.example s3cret\n" * 1_000_000, ["16 MiB"]),
+            ("a.example s3cret\n" * 4_200_000, ["has 68 MiB, more than the limit of 64 MiB; keep the cookies of"]),
             ("a.example s3cret\n" * 100_000, ["bad.txt:1:1: ", "bad.txt:100:1: ", "and 99900 more errors"]),
+            (many + "x\n", ["bad.txt:1000001:1: ", "has 1 of the 7 fields"]),
             (good + '[{"name":"s3cret"}]\n', ["bad.txt:2:1: ", "has 1 of the 7 fields"])):
         if contents is not None:
             bad.write_text(contents)
@@ -161,6 +163,16 @@ def wrong_files(test, directory, options):
         for said in (checked.text, begun.text):
             test.check("s3cret" not in said and len(said) < 40_000, "quoted", said[-1000:])
         test.check(not (directory / "wrong").exists(), "something was begun")
+    bad.write_text(many)
+    with ScriptedServer({"/": answer("x")}) as server:
+        config = t.write_config(directory / "many.toml", t.fast_crawl(
+            [server.url()], directory / "many", fetch={"cookies_file": "bad.txt"}))
+        checked = t.run(options, directory, "check-config", config)
+        finished = t.run(options, directory, "crawl", config)
+    test.check("cookies and host limits may take" in checked.text, "a million cookies: memory", checked.text)
+    t.expect_exit(test, finished, t.EXIT_DONE, "a million cookies")
+    test.check("1000000 cookies of 1000000 sites" in finished.text, "a million cookies", finished.tail())
+    print(f"a million cookies: {finished.peak_memory >> 20} MiB")
 
 
 def cookies(test, directory, options):

@@ -298,9 +298,9 @@ Rows fetch_network() {
           "sent to their sites. Implies cookies = true; a host with cookies = false gets none.",
           R"("cookies.txt")"),
       KEY(fetch.secret_headers, header_names(),
-          "Names of headers that are left out of WARC files, in requests and responses. "
-          "Authorization always is, and Cookie and Set-Cookie where the cookies are from "
-          "cookies_file or a header in host.",
+          "Names of headers that are left out of WARC files, in requests and responses, and of "
+          "pages.jsonl. Authorization always is, and Cookie and Set-Cookie where the cookies are "
+          "from cookies_file or a header in host.",
           R"(["X-Api-Key"])"),
       KEY(fetch.referer, boolean(),
           "Send the page on which a link was found as Referer; to another origin, only the origin "

@@ -69,6 +69,13 @@ bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
   return true;
 }
 
+// A sitemap may list 50,000 long URLs: those that are not offered need no memory.
+void LinkFollower::add(Url&& url, const LinkContext& found) {
+  const std::size_t offered = requests_.size() + held_.size();
+  add(owned_.emplace_back(std::move(url)), found);
+  if (requests_.size() + held_.size() == offered) owned_.pop_back();
+}
+
 void LinkFollower::add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed) {
   thread_.check();
   const CrawlRules& rules = context_.rules;

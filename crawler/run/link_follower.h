@@ -61,7 +61,7 @@ class LinkFollower {
   // `hash`: CrawlContext::link_hash of the URL without its fragment.
   bool add(const Url& url, const Fingerprint& hash, const LinkContext& found);
   // The same, but takes the URL over.
-  void add(Url&& url, const LinkContext& found) { add(owned_.emplace_back(std::move(url)), found); }
+  void add(Url&& url, const LinkContext& found);
   // Queues a page again that was fetched before, found as it was then. `listed`: the sitemap's
   // entry.
   void add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed);

@@ -49,8 +49,9 @@ void PageFollower::follow_listed(Url&& url, const LinkContext& found, bool chang
     links_.add(std::move(url), found);
     return;
   }
-  auto known = context_.sitemap_pages->note_listed(context_.rules.canonicalizer.key(url),
-                                                   found.has_lastmod, found.listed_interval);
+  const bool wanted = context_.rules.decider.decide(url, found.origin).is_fetched();
+  auto known = context_.sitemap_pages->note_listed(
+      context_.rules.canonicalizer.key(url), found.has_lastmod, found.listed_interval, wanted);
   if (!known) return context_.stop_with(std::move(known.error()));
   if (found.has_lastmod && known->fetched && changed)
     return links_.add_again(std::move(url), *known, found);

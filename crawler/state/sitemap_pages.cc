@@ -1,6 +1,9 @@
 #include "crawler/state/sitemap_pages.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdarg>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -22,9 +25,9 @@ namespace {
 constexpr std::size_t kWriteBuffer = 2u << 20;
 constexpr std::size_t kBlockCache = 4u << 20;
 
-// No canonical key is like this.
+// Shorter than the other keys, which are fingerprints. Its record: the version, then the hash key.
 constexpr const char* kFormatKey = "format";
-constexpr char kFormat = 1;
+constexpr char kFormat = 2;  // 1, with canonical keys, was of builds before the first release
 
 constexpr std::uint64_t kListed = 1, kFetched = 2, kListedInterval = 4, kAllPageBits = 7;
 
@@ -83,7 +86,8 @@ std::string encode_page(const SitemapPages::Page& page) {
     put_varint(out, static_cast<std::uint64_t>(page.listed_interval->count()));
   put_varint(out, page.depth);
   put_varint(out, page.redirects);
-  put_string(out, page.parent);
+  put_string(out, page.parent.size() <= SitemapPages::kMaxParent ? std::string_view(page.parent)
+                                                                 : std::string_view());
   put_string(out, page.note.encode());
   return out;
 }
@@ -112,20 +116,41 @@ SitemapPages::Page decode_page(std::string_view bytes) {
   return page;
 }
 
-// A new database gets the record of the format.
-Result<void> check_format(rocksdb::DB& database, const std::filesystem::path& directory) {
+using Key = std::array<char, sizeof(Fingerprint)>;
+
+Key bytes_of(const Fingerprint& fingerprint) {
+  Key key;
+  std::memcpy(key.data(), &fingerprint, sizeof fingerprint);
+  return key;
+}
+
+rocksdb::Slice slice(const Key& key) {
+  return {key.data(), key.size()};
+}
+
+// The hash of the record of the format, which a new database gets.
+Result<KeyedHash> hash_of(rocksdb::DB& database, const std::filesystem::path& directory) {
   std::string format;
   auto status = database.Get({}, kFormatKey, &format);
   if (status.IsNotFound()) {
+    const KeyedHash::Key made = KeyedHash::random().key();
     format = kFormat;
-    status = database.Put({}, kFormatKey, format);
+    format.append(made.begin(), made.end());
+    // Synced: what is written with the key may outlive a power loss.
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    status = database.Put(options, kFormatKey, format);
   }
   if (!status.ok()) return tl::unexpected(database_error(directory, status));
-  if (format.size() == 1 && format[0] == kFormat) return {};
-  return error(ErrorCode::kUnsupportedVersion,
-               fmt::format("the pages of sitemaps in {} were written by a newer version of Trawl: "
-                           "use that version, or remove that directory",
-                           directory.string()));
+  KeyedHash::Key key;
+  if (format.size() != 1 + key.size() || format[0] != kFormat) {
+    return error(ErrorCode::kUnsupportedVersion,
+                 fmt::format("the pages of sitemaps in {} were written by another version of "
+                             "Trawl: use that version, or remove that directory",
+                             directory.string()));
+  }
+  std::copy(format.begin() + 1, format.end(), key.begin());
+  return KeyedHash::from_key(key);
 }
 
 }  // namespace
@@ -141,55 +166,65 @@ Result<std::unique_ptr<SitemapPages>> SitemapPages::open(const std::filesystem::
   const auto status = rocksdb::DB::Open(database_options(), directory.string(), &opened);
   if (!status.ok()) return tl::unexpected(database_error(directory, status));
   std::unique_ptr<rocksdb::DB> database(opened);
-  if (auto fits = check_format(*database, directory); !fits) return tl::unexpected(fits.error());
+  const auto hash = hash_of(*database, directory);
+  if (!hash) return tl::unexpected(hash.error());
   if (*prepared == DatabaseState::kNew) {
     if (auto finished = finish_database(directory); !finished)
       return tl::unexpected(finished.error());
   }
-  return std::unique_ptr<SitemapPages>(new SitemapPages(directory, std::move(database)));
+  return std::unique_ptr<SitemapPages>(new SitemapPages(directory, std::move(database), *hash));
 }
 
-SitemapPages::SitemapPages(std::filesystem::path directory, std::unique_ptr<rocksdb::DB> database)
-    : directory_(std::move(directory)), database_(std::move(database)) {}
+SitemapPages::SitemapPages(std::filesystem::path directory, std::unique_ptr<rocksdb::DB> database,
+                           const KeyedHash& hash)
+    : directory_(std::move(directory)), database_(std::move(database)), hash_(hash) {}
 
 SitemapPages::~SitemapPages() = default;
 
 Result<SitemapPages::Page> SitemapPages::find(std::string_view key) const {
-  std::string record;
-  const auto status = database_->Get({}, rocksdb::Slice(key.data(), key.size()), &record);
+  return read(hash_(key));
+}
+
+Result<SitemapPages::Page> SitemapPages::read(const Fingerprint& key) const {
+  rocksdb::PinnableSlice record;
+  const auto status =
+      database_->Get({}, database_->DefaultColumnFamily(), slice(bytes_of(key)), &record);
   if (status.IsNotFound()) return Page();
   if (!status.ok()) return tl::unexpected(database_error(directory_, status));
-  return decode_page(record);
+  return decode_page({record.data(), record.size()});
 }
 
 Result<SitemapPages::Page> SitemapPages::note_listed(
-    std::string_view key, bool has_lastmod, std::optional<std::chrono::milliseconds> interval) {
+    std::string_view key, bool has_lastmod, std::optional<std::chrono::milliseconds> interval,
+    bool wanted) {
+  const Fingerprint hashed = hash_(key);
   const MutexLock lock(changing_);
-  auto page = find(key);
+  auto page = read(hashed);
   if (!page) return page;
   const bool is_known =
       (page->listed || !has_lastmod) && (!interval || page->listed_interval == interval);
-  if (is_known) return page;
+  if (is_known || !(wanted || page->fetched)) return page;
   page->listed |= has_lastmod;
   if (interval) page->listed_interval = interval;
-  if (auto written = put(key, *page); !written) return tl::unexpected(written.error());
+  if (auto written = write(hashed, *page); !written) return tl::unexpected(written.error());
   return page;
 }
 
 Result<bool> SitemapPages::note_fetched(std::string_view key, Page page) {
+  const Fingerprint hashed = hash_(key);
   const MutexLock lock(changing_);
-  const auto known = find(key);
+  const auto known = read(hashed);
   if (!known) return tl::unexpected(known.error());
   page.listed |= known->listed;
   page.listed_interval = known->listed_interval;
   page.fetched = true;
-  if (auto written = put(key, page); !written) return tl::unexpected(written.error());
+  if (auto written = write(hashed, page); !written) return tl::unexpected(written.error());
   return page.listed;
 }
 
 // Not synced: what a power loss takes is a request without validators.
-Result<void> SitemapPages::put(std::string_view key, const Page& page) {
-  const auto status = database_->Put({}, rocksdb::Slice(key.data(), key.size()), encode_page(page));
+Result<void> SitemapPages::write(const Fingerprint& key, const Page& page) {
+  const auto status = database_->Put({}, slice(bytes_of(key)), encode_page(page));
   if (status.ok()) return {};
   return tl::unexpected(database_error(directory_, status));
 }

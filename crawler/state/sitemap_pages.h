@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "trawl/fingerprint.h"
 #include "trawl/result.h"
 
 #include "base/mutex.h"
@@ -22,7 +24,8 @@ class DB;
 
 namespace trawl {
 
-// A small database in the state directory: a record for each page by its canonical key.
+// A small database in the state directory: a record for each page by a keyed hash of its canonical
+// key. Sitemaps are what others write: neither keys nor records grow with what they list.
 // Thread-safe.
 class SitemapPages {
  public:
@@ -32,11 +35,13 @@ class SitemapPages {
     bool fetched = false;  // the members below are those of the last fetch
     std::uint32_t depth = 0;
     std::uint32_t redirects = 0;
-    std::string parent;
+    std::string parent;  // empty if it is longer than kMaxParent
     UrlNote note;
 
     friend bool operator==(const Page&, const Page&) = default;
   };
+
+  static constexpr std::size_t kMaxParent = 4096;
 
   static std::filesystem::path path(const std::filesystem::path& state_dir) {
     return state_dir / "sitemap-pages";
@@ -50,19 +55,24 @@ class SitemapPages {
   // An empty Page if nothing is known. A damaged record counts as none.
   Result<Page> find(std::string_view key) const;
   // A sitemap lists the page, with a lastmod or a changefreq or both. Returns what is known of it.
+  // `wanted`: the crawl fetches what is listed so. A page that is not wanted is noted only if it
+  // was fetched, having been found in another way.
   Result<Page> note_listed(std::string_view key, bool has_lastmod,
-                           std::optional<std::chrono::milliseconds> interval)
+                           std::optional<std::chrono::milliseconds> interval, bool wanted)
       TRAWL_EXCLUDES(changing_);
   // The page was fetched; `page.listed` may add that it is listed. Returns whether it is.
   Result<bool> note_fetched(std::string_view key, Page page) TRAWL_EXCLUDES(changing_);
 
  private:
-  SitemapPages(std::filesystem::path directory, std::unique_ptr<rocksdb::DB> database);
+  SitemapPages(std::filesystem::path directory, std::unique_ptr<rocksdb::DB> database,
+               const KeyedHash& hash);
 
-  Result<void> put(std::string_view key, const Page& page) TRAWL_REQUIRES(changing_);
+  Result<Page> read(const Fingerprint& key) const;
+  Result<void> write(const Fingerprint& key, const Page& page) TRAWL_REQUIRES(changing_);
 
   const std::filesystem::path directory_;
   const std::unique_ptr<rocksdb::DB> database_;
+  const KeyedHash hash_;
   mutable Mutex changing_;  // reading a record and writing it back
 };
 

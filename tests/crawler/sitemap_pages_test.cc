@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -38,11 +40,12 @@ TEST(SitemapPages, WhatIsKnownOfAPageSurvives) {
     ASSERT_TRUE(pages) << pages.error().message;
     EXPECT_EQ((*pages)->find("http://a.example/1").value(), Page());
     EXPECT_FALSE((*pages)->note_fetched("http://a.example/1", fetched_page()).value());
-    EXPECT_TRUE((*pages)->note_listed("http://a.example/1", true, std::nullopt).value().fetched);
-    EXPECT_FALSE((*pages)->note_listed("http://a.example/2", true, hours(1)).value().fetched);
-    EXPECT_EQ((*pages)->note_listed("http://a.example/2", false, hours(2))->listed_interval,
+    EXPECT_TRUE(
+        (*pages)->note_listed("http://a.example/1", true, std::nullopt, true).value().fetched);
+    EXPECT_FALSE((*pages)->note_listed("http://a.example/2", true, hours(1), true).value().fetched);
+    EXPECT_EQ((*pages)->note_listed("http://a.example/2", false, hours(2), true)->listed_interval,
               hours(2));
-    EXPECT_TRUE((*pages)->note_listed("http://a.example/2", false, std::nullopt)->listed);
+    EXPECT_TRUE((*pages)->note_listed("http://a.example/2", false, std::nullopt, true)->listed);
     EXPECT_EQ(SitemapPages::open(place).error().code, ErrorCode::kInUse);
   }
   const auto pages = SitemapPages::open(place);
@@ -57,6 +60,44 @@ TEST(SitemapPages, WhatIsKnownOfAPageSurvives) {
   EXPECT_TRUE((*pages)->note_fetched("http://a.example/3", fetched_page()).value());
 }
 
+TEST(SitemapPages, WhatIsNotWantedIsNotedOnlyIfItWasFetched) {
+  const test::TemporaryDirectory directory;
+  const auto pages = SitemapPages::open(SitemapPages::path(directory.path()));
+  ASSERT_TRUE(pages) << pages.error().message;
+  EXPECT_EQ((*pages)->note_listed("http://a.example/1", true, hours(1), false).value(), Page());
+  EXPECT_EQ((*pages)->find("http://a.example/1").value(), Page());
+  EXPECT_FALSE((*pages)->note_fetched("http://a.example/1", fetched_page()).value());
+  EXPECT_TRUE((*pages)->note_listed("http://a.example/1", true, hours(1), false)->fetched);
+  EXPECT_TRUE((*pages)->find("http://a.example/1")->listed);
+}
+
+// Also of hostile sitemaps: 20,000 URLs of 8 KB are 160 MB.
+TEST(SitemapPages, LongUrlsTakeNoMoreThanShortOnes) {
+  const test::TemporaryDirectory directory;
+  const auto place = SitemapPages::path(directory.path());
+  const std::string base = "http://a.example/" + std::string(8000, 'x');
+  constexpr int kPages = 20'000;
+  {
+    const auto pages = SitemapPages::open(place);
+    ASSERT_TRUE(pages) << pages.error().message;
+    for (int page = 0; page < kPages; ++page)
+      ASSERT_TRUE((*pages)->note_listed(base + std::to_string(page), true, std::nullopt, true));
+    Page fetched = fetched_page();
+    fetched.parent = std::string(SitemapPages::kMaxParent + 1, 'x');
+    fetched.note.etag = std::string(1u << 20, 'x');
+    ASSERT_TRUE((*pages)->note_fetched(base, fetched));
+    EXPECT_EQ((*pages)->find(base)->parent, "");
+  }
+  std::uintmax_t bytes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(place))
+    bytes += file.is_regular_file() ? file.file_size() : 0;
+  EXPECT_LT(bytes, kPages * 200u);
+  const auto pages = SitemapPages::open(place);
+  ASSERT_TRUE(pages) << pages.error().message;
+  for (const int page : {0, kPages / 2, kPages - 1})
+    EXPECT_TRUE((*pages)->find(base + std::to_string(page))->listed) << page;
+}
+
 TEST(SitemapPages, ThreadsThatListAndFetchAPageLoseNothing) {
   const test::TemporaryDirectory directory;
   const auto pages = SitemapPages::open(SitemapPages::path(directory.path()));
@@ -68,7 +109,7 @@ TEST(SitemapPages, ThreadsThatListAndFetchAPageLoseNothing) {
     for (int page = 0; page < kPages; ++page) {
       while (turn.load() < page) {
       }
-      ASSERT_TRUE((*pages)->note_listed(key_of(page), true, std::nullopt));
+      ASSERT_TRUE((*pages)->note_listed(key_of(page), true, std::nullopt, true));
     }
   });
   for (int page = 0; page < kPages; ++page) {

@@ -296,6 +296,31 @@ note = "mine"
                    "as they were found", found)
 
 
+def nothing_kept_of_unwanted(test, directory, options):
+    """What a sitemap lists in vain is not kept: URLs that are too long, excluded or out of scope."""
+    with Site() as site:
+        def entries(paths):
+            return "".join(f"<url><loc>{path}</loc><lastmod>2001-01-01</lastmod></url>"
+                           for path in paths)
+        far = [site.url(f"/{n}", THERE) for n in range(4000)]
+        excluded = [site.url(f"/not/{n}") for n in range(4000)]
+        site.answers.update({
+            f"{HERE}/robots.txt": answer(f"Sitemap: {site.url('/map.xml')}"
+                                         f"\nSitemap: {site.url('/long.xml')}"),
+            f"{HERE}/": [], f"{HERE}/listed": [],
+            f"{HERE}/map.xml": answer("<urlset>" + entries([*far, *excluded, site.url("/listed")]) +
+                                      "</urlset>", content_type="application/xml"),
+            f"{HERE}/long.xml": answer(f"<urlset xml:base='{site.url('/' + 'x' * 8000)}/'>" +
+                                       entries(range(4000)) + "</urlset>",
+                                       content_type="application/xml")})
+        crawl(test, directory, options, "unwanted", [site.url()], links={"sitemaps": True},
+              recrawl={"interval": "7d", "by_sitemap": True}, scope={"exclude": ["*/not/*"]})
+        test.check(sorted(site.paths()) == ["/", "/listed", "/long.xml", "/map.xml"], "fetched",
+                   site.paths())
+        kept = sum(each.stat().st_size for each in (directory / "unwanted/sitemap-pages").iterdir())
+        test.check(kept < 100_000, "bytes kept of 12,000 pages that are not wanted", kept)
+
+
 def changefreq_of_found(test, directory, options):
     """A page that was found before its sitemap was read has the interval of its changefreq, too."""
     with Site() as site:
@@ -457,7 +482,7 @@ def sitemaps_of_seeds(test, directory, options):
 
 def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, rules_on_what_is_read, seeds_with_settings, sitemaps_to_start_from,
-                 recrawled_by_sitemap, recrawled_as_found,
+                 recrawled_by_sitemap, recrawled_as_found, nothing_kept_of_unwanted,
                  changefreq_of_found, redirects_of_listed, feeds, guesses, refused_as_guess,
                  guesses_out_of_scope, sitemaps_of_seeds):
         part(test, directory, options)

@@ -70,10 +70,23 @@ bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
 }
 
 // A sitemap may list 50,000 long URLs: those that are not offered need no memory.
-void LinkFollower::add(Url&& url, const LinkContext& found) {
+template <class Add>
+void LinkFollower::add_owned(Url&& url, const Add& add) {
   const std::size_t offered = requests_.size() + held_.size();
-  add(owned_.emplace_back(std::move(url)), found);
+  add(owned_.emplace_back(std::move(url)));
   if (requests_.size() + held_.size() == offered) owned_.pop_back();
+}
+
+void LinkFollower::add(Url&& url, const LinkContext& found) {
+  add_owned(std::move(url), [&](const Url& owned) { add(owned, found); });
+}
+
+void LinkFollower::add_requisite(Url&& url, const LinkContext& found, std::uint32_t hops,
+                                 bool is_link) {
+  add_owned(std::move(url), [&](const Url& owned) {
+    const Fingerprint hash = context_.link_hash(owned.href_without_fragment());
+    add_requisite(owned, hash, found, hops, is_link);
+  });
 }
 
 void LinkFollower::add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed) {

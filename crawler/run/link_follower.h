@@ -53,6 +53,8 @@ class LinkFollower {
   // is a requisite itself.
   void add_requisite(const Url& url, const Fingerprint& hash, const LinkContext& found,
                      std::uint32_t hops, bool is_link);
+  // The same, but takes the URL over.
+  void add_requisite(Url&& url, const LinkContext& found, std::uint32_t hops, bool is_link);
   // Adds a URL found on the page. `url` must stay valid until the requests were used. Returns
   // whether it is or was offered: false for a URL that is skipped.
   bool add(const Url& url, const LinkContext& found) {
@@ -83,6 +85,9 @@ class LinkFollower {
 
   static constexpr std::size_t kHeldKnown = std::size_t{1} << 13;
 
+  // Takes a URL over, and frees it unless `add`, called with it, makes a request of it.
+  template <class Add>
+  void add_owned(Url&& url, const Add& add);
   // True for ordinary links, which KnownLinks may leave out if they were offered before.
   bool is_ordinary(const LinkContext& found) const;
   bool has_room_for(const Url& url);

@@ -160,6 +160,7 @@ void PageFollower::follow_page(PageInHand& page) {
 }
 
 void PageFollower::follow_links(PageInHand& page, bool nofollow) {
+  if (is_idle_guess(page)) return;
   const CrawlConfig::Links& config = context_.config.links;
   const bool all = stands_for_itself(page);
   const std::vector<Link>& links = page.read.links.links;
@@ -224,9 +225,14 @@ bool PageFollower::leads_on(const PageInHand& page) const {
   return verdict.is_fetched() && !verdict.off_scope;
 }
 
-// A style sheet is read only for what it loads.
+// What an unlucky guess loads is not part of any page.
+bool PageFollower::is_idle_guess(const PageInHand& page) {
+  return page.note.found.has(FoundAs::kGuess) && !page.leads_on;
+}
+
+// A style sheet is read only for what it loads. That of a guess is no page.
 void PageFollower::follow_style_sheet(PageInHand& page) {
-  if (page.unchanged) return;
+  if (page.unchanged || page.note.found.has(FoundAs::kGuess)) return;
   const PageLinks& found = reader_.style_sheet(page.url, page.response, page.read);
   if (found.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found.skipped);
   page.output.page.links = found.links.size();
@@ -259,7 +265,7 @@ void PageFollower::follow_header_links(PageInHand& page, bool nofollow) {
     if (link.has_rel("canonical") && page.output.page.canonical.empty())
       page.output.page.canonical = link.url.href_without_fragment();
     if (!leads_to_pages(link)) {
-      if (config.requisites) follow_header_requisite(page, link);
+      if (config.requisites && !is_idle_guess(page)) follow_header_requisite(page, link);
       continue;
     }
     if (!wanted) continue;
@@ -289,8 +295,8 @@ void PageFollower::follow_header_requisite(PageInHand& page, const HeaderLink& l
   if (!is_requisite(found)) return;
   ++page.output.page.links;
   note_link(page, found);
-  links_.add_requisite(found.url, context_.link_hash(found.url.href_without_fragment()),
-                       found_on(page, found.kind, false), hops_of(page), false);
+  links_.add_requisite(std::move(found.url), found_on(page, found.kind, false), hops_of(page),
+                       false);
 }
 
 // The Refresh header, which means the same as <meta http-equiv=refresh>.

@@ -38,6 +38,7 @@ class PageFollower {
   void follow_page(PageInHand& page);
   void follow_links(PageInHand& page, bool nofollow);
   bool leads_on(const PageInHand& page) const;
+  static bool is_idle_guess(const PageInHand& page);
   bool stands_for_itself(const PageInHand& page) const;
   // `i`: of the links that were read.
   void follow_guess(PageInHand& page, std::size_t i, bool nofollow, bool is_link);

@@ -297,7 +297,7 @@ note = "mine"
 
 
 def nothing_kept_of_unwanted(test, directory, options):
-    """What a sitemap lists in vain is not kept: URLs that are too long, excluded or out of scope."""
+    """Nothing is kept of what a sitemap lists and the crawl does not want: URLs that are too long, excluded or out of scope."""
     with Site() as site:
         def entries(paths):
             return "".join(f"<url><loc>{path}</loc><lastmod>2001-01-01</lastmod></url>"
@@ -462,6 +462,36 @@ def guesses_out_of_scope(test, directory, options):
                                    f"{HERE}/from-link"], "guesses out of scope")
 
 
+def what_guesses_load(test, directory, options):
+    """What a guess loads is fetched only if it is a page in scope with status 200."""
+    loads = ("<img src=/{0}.png><link rel=stylesheet href=/{0}.css><iframe src=/{0}-frame></iframe>"
+             "<style>p {{ background: url(/{0}-style.png) }}</style>").format
+    with Site() as site:
+        far = [site.url(path, THERE) for path in ("/soft404.png", "/header.png", "/far.css")]
+        site.answers.update({
+            f"{HERE}/": answer(f"<script>load('{far[0]}', '{far[1]}', '{far[2]}', '/missing.html',"
+                               "'/here.html', '/here.css')</script>"),
+            f"{HERE}/here.html": answer(loads("good"), "200 OK",
+                                        "Link: </linked.css>; rel=preload; as=style"),
+            f"{HERE}/missing.html": answer(loads("missing"), "404 Not Found"),
+            f"{HERE}/here.css": answer("p { background: url(/of-here.png) }",
+                                       content_type="text/css"),
+            f"{THERE}/soft404.png": answer(loads("soft404")),
+            f"{THERE}/header.png": answer("none", "200 OK",
+                                          "Link: </far-linked.css>; rel=stylesheet"),
+            f"{THERE}/far.css": answer("p { background: url(/of-far.png) }",
+                                       content_type="text/css")})
+        crawl(test, directory, options, "guess-loads", [site.url()],
+              links={"requisites": True, "guess": ["scripts", "json"],
+                     "rules": [{"include": "text/html", "status": 404}]})
+        check_fetched(test, site, [
+            f"{HERE}{path}" for path in ("/", "/missing.html", "/here.html", "/here.css",
+                                         "/good.png", "/good.css", "/good-frame",
+                                         "/good-style.png", "/linked.css")] +
+            [f"{THERE}{path}" for path in ("/soft404.png", "/header.png", "/far.css")],
+            "what guesses load")
+
+
 def sitemaps_of_seeds(test, directory, options):
     """What the sitemap of a seed's site lists has the seed's settings."""
     with Site() as site:
@@ -484,7 +514,7 @@ def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, rules_on_what_is_read, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found, nothing_kept_of_unwanted,
                  changefreq_of_found, redirects_of_listed, feeds, guesses, refused_as_guess,
-                 guesses_out_of_scope, sitemaps_of_seeds):
+                 guesses_out_of_scope, what_guesses_load, sitemaps_of_seeds):
         part(test, directory, options)
 
 

@@ -62,6 +62,7 @@ class FoundKinds {
   }
 
   constexpr void add(FoundAs kind) { bits_ |= 1u << static_cast<unsigned>(kind); }
+  constexpr void remove(FoundAs kind) { bits_ &= ~(1u << static_cast<unsigned>(kind)); }
   constexpr bool has(FoundAs kind) const {
     return (bits_ & 1u << static_cast<unsigned>(kind)) != 0;
   }

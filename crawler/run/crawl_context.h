@@ -38,6 +38,7 @@
 #include "crawler/run/crawl_control.h"
 #include "crawler/run/failed_seeds.h"
 #include "crawler/run/fetch_counts.h"
+#include "crawler/run/guessed_urls.h"
 #include "crawler/run/held_origins.h"
 #include "crawler/run/host_logins.h"
 #include "crawler/run/host_troubles.h"
@@ -97,6 +98,7 @@ struct CrawlContext {
   const bool resumed;              // an earlier run started this crawl
   const bool trusts_less;          // than the run before; see ResumedConfig::trusts_less
   const KeyedHash link_hash = KeyedHash::random();  // see KnownLinks
+  GuessedUrls guessed{link_hash};
   FailedSeeds failed_seeds = {};
   TruncatedResponses truncated_responses{config.fetch.max_memory / 4};
   HeldOrigins held_origins = {};

@@ -11,6 +11,14 @@
 
 namespace trawl {
 
+namespace {
+
+bool is_guess(const LinkContext& found) {
+  return found.origin.found.has(FoundAs::kGuess);
+}
+
+}  // namespace
+
 // What a thread knows about a link. Asking whether its host has room takes a place there.
 class LinkFollower::Facts final : public CrawlFacts {
  public:
@@ -42,11 +50,38 @@ bool LinkFollower::is_ordinary(const LinkContext& found) const {
          !(max_depth && origin.depth > *max_depth);
 }
 
+bool LinkFollower::knows(const Fingerprint& hash, const LinkContext& found) {
+  const UrlOrigin& origin = found.origin;
+  if (known_.knows(hash, origin.depth, origin.hops_off_scope)) return true;
+  if (!is_guess(found)) return false;
+  if (!known_guesses_) known_guesses_.emplace(context_.link_hash, kGuessesKnown);
+  return known_guesses_->knows(hash, origin.depth, origin.hops_off_scope);
+}
+
+bool LinkFollower::knows_requisite(const Fingerprint& hash, bool is_guess) {
+  if (!known_requisites_) known_requisites_.emplace(context_.link_hash);
+  if (known_requisites_->knows(hash, 0, 0)) return true;
+  if (!is_guess) return false;
+  if (!known_guessed_requisites_)
+    known_guessed_requisites_.emplace(context_.link_hash, kGuessesKnown);
+  return known_guessed_requisites_->knows(hash, 0, 0);
+}
+
+// Before the URL is offered: whichever of a guess and a link the frontier takes, the other is known.
+bool LinkFollower::is_link_to_guess(const Url& url, const LinkContext& found) {
+  GuessedUrls& guessed = context_.guessed;
+  if (is_guess(found)) {
+    guessed.note_guess(context_.rules.canonicalizer.key(url));
+    return false;
+  }
+  return guessed.any() && guessed.note_link(context_.rules.canonicalizer.key(url));
+}
+
 bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContext& found) {
   thread_.check();
   const UrlOrigin& origin = found.origin;
   const bool ordinary = is_ordinary(found);
-  if (ordinary && known_.knows(hash, origin.depth, origin.hops_off_scope)) {
+  if (ordinary && knows(hash, found)) {
     ++left_out_;
     return true;
   }
@@ -63,8 +98,8 @@ bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
                      .redirects = origin.redirects};
   if (verdict.slow) request.priority += Priorities::kSlow;
   request.note = note_of(found, verdict.off_scope ? origin.hops_off_scope + 1 : 0);
-  request.again = found.again;
-  if (ordinary) known_.note_offered();
+  request.again = is_link_to_guess(url, found) || found.again;
+  if (ordinary) (is_guess(found) ? *known_guesses_ : known_).note_offered();
   requests_.push_back(request);
   return true;
 }
@@ -124,15 +159,13 @@ std::int32_t LinkFollower::priority_of(const Url& url, const LinkContext& found)
 void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const LinkContext& found,
                                  std::uint32_t hops, bool is_link) {
   thread_.check();
-  const bool known = is_link && is_ordinary(found) &&
-                     known_.knows(hash, found.origin.depth, found.origin.hops_off_scope);
+  const bool known = is_link && is_ordinary(found) && knows(hash, found);
   // What is known was followed as a link, so most links of a site are not decided on twice.
   if (known || (is_link && context_.rules.decider.decide(url, found.origin).is_fetched())) {
     add(url, hash, found);
     return;
   }
-  if (!known_requisites_) known_requisites_.emplace(context_.link_hash);
-  if (known_requisites_->knows(hash, 0, 0)) {
+  if (knows_requisite(hash, is_guess(found))) {
     ++left_out_;
     return;
   }
@@ -140,7 +173,8 @@ void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const 
   requisite.origin.requisite_hops = hops + 1;
   requisite.origin.found.add(FoundAs::kRequisite);
   // What a rule refuses here may be found in another way on the next page, or under other rules.
-  if (add(url, hash, requisite)) known_requisites_->note_offered();
+  if (add(url, hash, requisite))
+    (is_guess(found) ? *known_guessed_requisites_ : *known_requisites_).note_offered();
 }
 
 // Empty for most pages.

@@ -84,12 +84,18 @@ class LinkFollower {
   class Facts;
 
   static constexpr std::size_t kHeldKnown = std::size_t{1} << 13;
+  static constexpr std::size_t kGuessesKnown = std::size_t{1} << 13;
 
   // Takes a URL over, and frees it unless `add`, called with it, makes a request of it.
   template <class Add>
   void add_owned(Url&& url, const Add& add);
   // True for ordinary links, which KnownLinks may leave out if they were offered before.
   bool is_ordinary(const LinkContext& found) const;
+  // Whether it was offered already. A link to what was a guess is not known.
+  bool knows(const Fingerprint& hash, const LinkContext& found);
+  bool knows_requisite(const Fingerprint& hash, bool is_guess);
+  // Whether the URL is queued although it was fetched, as a guess.
+  bool is_link_to_guess(const Url& url, const LinkContext& found);
   bool has_room_for(const Url& url);
   // Offers the URL to be set aside for a later run, if such URLs are held.
   void hold(const Url& url, const LinkContext& found, SkipReason reason);
@@ -106,6 +112,8 @@ class LinkFollower {
   KnownLinks known_;
   KnownLinks known_held_;
   std::optional<KnownLinks> known_requisites_;
+  std::optional<KnownLinks> known_guesses_;
+  std::optional<KnownLinks> known_guessed_requisites_;
   std::uint64_t left_out_ = 0;  // for this page
   std::vector<UrlRequest> requests_;
   std::vector<UrlRequest> held_;  // requests() appends them to the others

@@ -54,19 +54,37 @@ bool leads_to_pages(const HeaderLink& link) {
 
 void PageFollower::follow(PageInHand& page) {
   const HttpResponse& response = page.response;
+  if (page.note.found.has(FoundAs::kGuess)) take_guess(page);
   if (response.is_redirect()) return follow_redirect(page);
   page.leads_on = leads_on(page);
   const bool found = is_2xx(response.status);
   if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
   const bool is_read = context_.rules.read.has_other(response.content_type, response.status);
-  if (is_read && context_.config.links.requisites && is_css_media_type(response.content_type))
-    return follow_style_sheet(page);
-  const GuessSources& guess = context_.config.links.guess;
-  const bool is_script = guess.scripts && is_script_media_type(response.content_type);
-  if (is_read && (is_script || (guess.json && is_json_media_type(response.content_type))))
-    return follow_strings(page, is_script);
+  if (is_read && has_style(response)) return follow_style_sheet(page);
+  if (is_read && has_strings(response))
+    return follow_strings(page, is_script_media_type(response.content_type));
   if (is_read && is_feed(response)) return follow_feed(page);
   if (found || reader_.is_parsed(response)) follow_page(page);
+}
+
+bool PageFollower::has_style(const HttpResponse& response) const {
+  return context_.config.links.requisites && is_css_media_type(response.content_type);
+}
+
+bool PageFollower::has_strings(const HttpResponse& response) const {
+  const GuessSources& guess = context_.config.links.guess;
+  return (guess.scripts && is_script_media_type(response.content_type)) ||
+         (guess.json && is_json_media_type(response.content_type));
+}
+
+// If a link was found meanwhile, the page is what that leads to; a later one has it fetched again.
+void PageFollower::take_guess(PageInHand& page) {
+  const HttpResponse& response = page.response;
+  const bool partly = response.is_redirect() || has_style(response) || has_strings(response) ||
+                      (reader_.is_parsed(response) && !leads_on(page));
+  if (!context_.guessed.take(context_.rules.canonicalizer.key(page.url), partly)) return;
+  page.note.found.remove(FoundAs::kGuess);
+  if (page.note.found.empty()) page.note.found.add(FoundAs::kNavigation);
 }
 
 void PageFollower::follow_redirect(PageInHand& page) {
@@ -164,13 +182,17 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
   const CrawlConfig::Links& config = context_.config.links;
   const bool all = stands_for_itself(page);
   const std::vector<Link>& links = page.read.links.links;
+  const auto leads_to = [&](const Link& link) {
+    return page.leads_on &&
+           (all || link.url.href_without_fragment() == page.output.page.canonical);
+  };
+  bool has_guesses = false;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
-    const bool is_link =
-        page.leads_on && (all || link.url.href_without_fragment() == page.output.page.canonical);
+    const bool is_link = leads_to(link);
     const bool stops = nofollow || !link.follow;
     if (link.kind == LinkKind::kGuess) {
-      follow_guess(page, i, stops, is_link);
+      has_guesses = true;
     } else if (config.requisites && is_requisite(link)) {
       note_link(page, link);
       links_.add_requisite(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops),
@@ -179,6 +201,11 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
       note_link(page, link);
       links_.add(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops));
     }
+  }
+  // What is a link, too, is no guess.
+  for (std::size_t i = 0; has_guesses && i < links.size(); ++i) {
+    if (links[i].kind == LinkKind::kGuess)
+      follow_guess(page, i, nofollow || !links[i].follow, leads_to(links[i]));
   }
 }
 

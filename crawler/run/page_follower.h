@@ -33,6 +33,9 @@ class PageFollower {
   LinkFollower& links() { return links_; }
 
  private:
+  void take_guess(PageInHand& page);
+  bool has_style(const HttpResponse& response) const;
+  bool has_strings(const HttpResponse& response) const;
   void follow_redirect(PageInHand& page);
   void follow_as_seed(const PageInHand& page, const Url& target, const UrlOrigin& origin);
   void follow_page(PageInHand& page);

@@ -91,7 +91,7 @@ LinkContext PageFollower::listed_in(const PageInHand& page, const SitemapRequest
 // RSS and Atom: their entries are links.
 void PageFollower::follow_feed(PageInHand& page) {
   if (page.unchanged || (page.first_copy && !context_.config.links.from_duplicates)) return;
-  if (page.note.found.has(FoundAs::kGuess) || !page.leads_on) return;
+  if (!page.leads_on) return;
   page.output.page.noindex = page.asked.noindex;
   page.output.page.nofollow = page.asked.nofollow;
   page.output.page.noarchive = page.asked.noarchive;

@@ -492,6 +492,43 @@ def what_guesses_load(test, directory, options):
             "what guesses load")
 
 
+def guesses_that_are_links(test, directory, options):
+    """What a link to a guess leads to is found, also if the guess came first: it is then read as a
+    link if it still waits, and else fetched once more."""
+    found = ["/entry", "/from-app2", "/of-sheet.png", "/from-moved"]
+    for name, more, twice in (("waits", "<a href=/p1>1</a>", []),
+                              ("read", "<a href=/p0>0</a>",
+                               ["/app2.js", "/sheet.css", "/moved", "/target.js"])):
+        with Site() as site:
+            site.answers.update({
+                f"{HERE}/": answer('<script>var a = ["/feed.xml", "app2.js", "/sheet.css", "/moved",'
+                                   f'"/both.js", "/only.js"]</script>{more}'
+                                   "<script src=/both.js></script>"),
+                f"{HERE}/p0": ["/p1"],
+                f"{HERE}/p1": answer("<link rel=alternate type=application/rss+xml href=/feed.xml>"
+                                     "<link rel=stylesheet href=/sheet.css><a href=/p2>2</a>"
+                                     "<script src=/moved></script><script src=/app2.js></script>"),
+                f"{HERE}/p2": answer("<script src=/app2.js></script><a href=/feed.xml>f</a>"),
+                f"{HERE}/feed.xml": answer("<rss version='2.0'><channel><item><link>/entry</link>"
+                                           "</item></channel></rss>",
+                                           content_type="application/rss+xml"),
+                f"{HERE}/sheet.css": answer("p { background: url(of-sheet.png) }",
+                                            content_type="text/css"),
+                f"{HERE}/moved": answer("", "302 Found", "Location: /target.js"),
+                **{f"{HERE}/{script}.js": answer(f"go('/from-{script}')",
+                                                 content_type="text/javascript")
+                   for script in ("app2", "both", "only")},
+                f"{HERE}/target.js": answer("go('/from-moved')", content_type="text/javascript")})
+            crawl(test, directory, options, f"guess-{name}", [site.url()],
+                  links={"requisites": True, "guess": ["scripts"], "feeds": True},
+                  politeness={"per_host_connections": 1, "delay": "50ms"})
+            once = ["/", "/p1", "/p2", "/feed.xml", "/app2.js", "/sheet.css", "/moved",
+                    "/target.js", "/both.js", "/only.js", "/from-both", *found]
+            once += ["/p0"] if name == "read" else []
+            test.check(sorted(site.paths()) == sorted([*once, *twice]), f"guesses first: {name}",
+                       sorted(site.paths()))
+
+
 def sitemaps_of_seeds(test, directory, options):
     """What the sitemap of a seed's site lists has the seed's settings."""
     with Site() as site:
@@ -514,7 +551,8 @@ def script(test, directory, options):
     for part in (rules_by_kind, rules_on_responses, rules_on_what_is_read, seeds_with_settings, sitemaps_to_start_from,
                  recrawled_by_sitemap, recrawled_as_found, nothing_kept_of_unwanted,
                  changefreq_of_found, redirects_of_listed, feeds, guesses, refused_as_guess,
-                 guesses_out_of_scope, what_guesses_load, sitemaps_of_seeds):
+                 guesses_out_of_scope, what_guesses_load, guesses_that_are_links,
+                 sitemaps_of_seeds):
         part(test, directory, options)
 
 

@@ -67,7 +67,8 @@ constexpr Element kWithBackground[] = {Element::kBody,  Element::kTable, Element
 constexpr Attribute kLazy[] = {Attribute::kDataSrc, Attribute::kDataOriginal,
                                Attribute::kDataLazySrc, Attribute::kDataPoster};
 
-constexpr unsigned kDeepestSrcdoc = 8;
+// Each level takes stack.
+constexpr unsigned kDeepestSrcdoc = 64;
 
 // `text` if it has the form of a language tag, else nothing.
 std::string_view language_tag(std::string_view text) noexcept {
@@ -197,8 +198,7 @@ void ReferenceCollector::frame(Element element, const ElementAttributes& attribu
 
 // Takes what the document loads, not where it leads.
 void ReferenceCollector::srcdoc(std::string_view html) {
-  if (srcdoc_depth_ == kDeepestSrcdoc) return;
-  if (!has_room_for_srcdoc(html)) {
+  if (srcdoc_depth_ == kDeepestSrcdoc || !has_room_for_srcdoc(html)) {
     page_.too_large = true;
     return;
   }

@@ -67,7 +67,8 @@ bool LinkFollower::knows_requisite(const Fingerprint& hash, bool is_guess) {
   return known_guessed_requisites_->knows(hash, 0, 0);
 }
 
-// Before the URL is offered: whichever of a guess and a link the frontier takes, the other is known.
+// Before the URL is offered: whichever of a guess and a link the frontier takes, the other is
+// known.
 bool LinkFollower::is_link_to_guess(const Url& url, const LinkContext& found) {
   GuessedUrls& guessed = context_.guessed;
   if (is_guess(found)) {

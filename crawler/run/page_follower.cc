@@ -9,12 +9,15 @@
 #include "base/ascii.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/html/meta_refresh_parser.h"
+#include "crawler/parse/html/srcset.h"
 #include "crawler/parse/requisites.h"
 #include "crawler/parse/scripts/url_strings.h"
 
 namespace trawl {
 
 namespace {
+
+constexpr std::size_t kMostCandidates = 100;  // of a link of a Link header
 
 std::string_view to_string(LinksSkipped skipped) {
   switch (skipped) {
@@ -183,8 +186,7 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
   const bool all = stands_for_itself(page);
   const std::vector<Link>& links = page.read.links.links;
   const auto leads_to = [&](const Link& link) {
-    return page.leads_on &&
-           (all || link.url.href_without_fragment() == page.output.page.canonical);
+    return page.leads_on && (all || link.url.href_without_fragment() == page.output.page.canonical);
   };
   bool has_guesses = false;
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -202,7 +204,7 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
       links_.add(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops));
     }
   }
-  // What is a link, too, is no guess.
+  // What is a link, too, is not a guess.
   for (std::size_t i = 0; has_guesses && i < links.size(); ++i) {
     if (links[i].kind == LinkKind::kGuess)
       follow_guess(page, i, nofollow || !links[i].follow, leads_to(links[i]));
@@ -252,12 +254,12 @@ bool PageFollower::leads_on(const PageInHand& page) const {
   return verdict.is_fetched() && !verdict.off_scope;
 }
 
-// What an unlucky guess loads is not part of any page.
+// What an unlucky guess loads is not a part of any page.
 bool PageFollower::is_idle_guess(const PageInHand& page) {
   return page.note.found.has(FoundAs::kGuess) && !page.leads_on;
 }
 
-// A style sheet is read only for what it loads. That of a guess is no page.
+// A style sheet is read only for what it loads. That of a guess is not a page.
 void PageFollower::follow_style_sheet(PageInHand& page) {
   if (page.unchanged || page.note.found.has(FoundAs::kGuess)) return;
   const PageLinks& found = reader_.style_sheet(page.url, page.response, page.read);
@@ -320,10 +322,22 @@ void PageFollower::follow_header_requisite(PageInHand& page, const HeaderLink& l
   found.element = "link";
   found.rel = link.rel;
   if (!is_requisite(found)) return;
-  ++page.output.page.links;
-  note_link(page, found);
-  links_.add_requisite(std::move(found.url), found_on(page, found.kind, false), hops_of(page),
-                       false);
+  const auto add = [&] {
+    ++page.output.page.links;
+    note_link(page, found);
+    links_.add_requisite(std::move(found.url), found_on(page, found.kind, false), hops_of(page),
+                         false);
+  };
+  add();
+  Srcset candidates(link.imagesrcset);
+  for (std::size_t n = 0; n < kMostCandidates; ++n) {
+    const auto candidate = candidates.next();
+    if (!candidate) return;
+    auto url = Url::parse(*candidate, &page.url);
+    if (!url) continue;
+    found.url = *std::move(url);
+    add();
+  }
 }
 
 // The Refresh header, which means the same as <meta http-equiv=refresh>.

@@ -16,6 +16,8 @@ struct HeaderLink {
   std::string type;      // the media type hint; empty if there is none
   std::string hreflang;  // the first; empty if there is none
   std::string title;     // title*, decoded, or else title
+  // For preloads: as the attribute of <link>, URLs with descriptors. Not resolved.
+  std::string imagesrcset = {};
 
   // True if `rel` has the relation type, given in lower case ("canonical").
   bool has_rel(std::string_view relation) const noexcept;

@@ -472,7 +472,9 @@ def what_guesses_load(test, directory, options):
             f"{HERE}/": answer(f"<script>load('{far[0]}', '{far[1]}', '{far[2]}', '/missing.html',"
                                "'/here.html', '/here.css')</script>"),
             f"{HERE}/here.html": answer(loads("good"), "200 OK",
-                                        "Link: </linked.css>; rel=preload; as=style"),
+                                        "Link: </linked.css>; rel=preload; as=style",
+                                        "Link: </linked.png>; rel=preload; as=image; "
+                                        'imagesrcset="/linked2.png 2x, data:x 3x"'),
             f"{HERE}/missing.html": answer(loads("missing"), "404 Not Found"),
             f"{HERE}/here.css": answer("p { background: url(/of-here.png) }",
                                        content_type="text/css"),
@@ -487,7 +489,8 @@ def what_guesses_load(test, directory, options):
         check_fetched(test, site, [
             f"{HERE}{path}" for path in ("/", "/missing.html", "/here.html", "/here.css",
                                          "/good.png", "/good.css", "/good-frame",
-                                         "/good-style.png", "/linked.css")] +
+                                         "/good-style.png", "/linked.css", "/linked.png",
+                                         "/linked2.png")] +
             [f"{THERE}{path}" for path in ("/soft404.png", "/header.png", "/far.css")],
             "what guesses load")
 

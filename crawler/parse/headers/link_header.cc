@@ -68,9 +68,17 @@ std::optional<std::string> decode_extended(std::string_view value) {
 }
 
 // The parameters that are used; if one is repeated, the first is used.
-enum class Parameter : std::uint8_t { kRel, kAnchor, kType, kHreflang, kTitle, kExtendedTitle };
-constexpr std::array<std::string_view, 6> kParameterNames = {"rel",      "anchor", "type",
-                                                             "hreflang", "title",  "title*"};
+enum class Parameter : std::uint8_t {
+  kRel,
+  kAnchor,
+  kType,
+  kHreflang,
+  kTitle,
+  kExtendedTitle,
+  kImagesrcset
+};
+constexpr std::array<std::string_view, 7> kParameterNames = {
+    "rel", "anchor", "type", "hreflang", "title", "title*", "imagesrcset"};
 
 class Parameters {
  public:
@@ -177,7 +185,8 @@ HeaderLink make_link(Url url, const Parameters& parameters) {
                     .rel = relations(parameters[Parameter::kRel].value_or("")),
                     .type = parameters.text(Parameter::kType),
                     .hreflang = parameters.text(Parameter::kHreflang),
-                    .title = title ? std::move(*title) : parameters.text(Parameter::kTitle)};
+                    .title = title ? std::move(*title) : parameters.text(Parameter::kTitle),
+                    .imagesrcset = parameters.text(Parameter::kImagesrcset)};
 }
 
 }  // namespace

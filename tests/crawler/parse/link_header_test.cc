@@ -94,6 +94,12 @@ TEST(LinkHeader, ParametersInEveryWriting) {
   }
 }
 
+TEST(LinkHeader, CandidatesOfAPreload) {
+  EXPECT_EQ(only("<a.png>; rel=preload; as=image; ImageSrcset=\"b.png 2x, c.png\"").imagesrcset,
+            "b.png 2x, c.png");
+  EXPECT_EQ(only("<a.png>; rel=preload").imagesrcset, "");
+}
+
 TEST(LinkHeader, TheFirstOfAParameterCounts) {
   const HeaderLink link = only(
       "<a>; rel=next; rel=prev; type=text/html; type=x/y; hreflang=de; hreflang=fr; title=A; "

@@ -193,7 +193,8 @@ void warn_unless_html(const Document& document, const std::string& content_type)
   if (document.bytes.starts_with(kGzip)) {
     say(stderr, "trawl: warning: {} is compressed with gzip: decompress it first with zcat\n",
         document.name);
-  } else if (!content_type.empty() && !is_html_media_type(content_type)) {
+  } else if (!content_type.empty() && !is_html_media_type(content_type) &&
+             !is_svg_media_type(content_type)) {
     say(stderr, "trawl: warning: {} has the type {}; it is read as HTML\n", document.name,
         printable(content_type));
   }

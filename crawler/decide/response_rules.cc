@@ -28,14 +28,15 @@ bool KeptResponses::has(std::string_view content_type, int status) const {
   return types_.empty() || types_.matches(content_type);
 }
 
-bool ReadResponses::has(std::string_view content_type, int status) const {
+bool ReadResponses::has(std::string_view content_type, int status, bool svg) const {
   if (const auto ruled = rules_.decide(content_type, status)) return *ruled;
   if (!is_2xx(status)) return false;
-  return types_.empty() ? is_html_media_type(content_type) : types_.matches(content_type);
+  if (!types_.empty()) return types_.matches(content_type);
+  return is_html_media_type(content_type) || (svg && is_svg_media_type(content_type));
 }
 
-bool ReadResponses::may_have(std::string_view content_type, int status) const {
-  return has(content_type, status) ||
+bool ReadResponses::may_have(std::string_view content_type, int status, bool svg) const {
+  return has(content_type, status, svg) ||
          (types_.empty() && media_type(content_type).empty() && has("text/html", status));
 }
 

@@ -57,14 +57,15 @@ class ReadResponses {
  public:
   explicit ReadResponses(const CrawlConfig::Links& config)
       : rules_(config.rules), types_(config.content_types) {}
-  bool has(std::string_view content_type, int status) const;
+  // `svg`: SVG counts like HTML.
+  bool has(std::string_view content_type, int status, bool svg = false) const;
   // The same for types that are read in another way: style sheets, scripts, JSON, feeds.
   bool has_other(std::string_view content_type, int status) const {
     return rules_.decide(content_type, status).value_or(is_2xx(status));
   }
   // Whether a response may turn out to be one when its body, which gives the type of those without,
   // is there.
-  bool may_have(std::string_view content_type, int status) const;
+  bool may_have(std::string_view content_type, int status, bool svg = false) const;
 
  private:
   ResponseRules rules_;

@@ -16,8 +16,11 @@
 #include "base/ascii.h"
 #include "base/one_thread.h"
 #include "base/thread_time.h"
+#include "base/utf8_validation.h"
 #include "crawler/parse/encoding/page_encoding.h"
+#include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/headers/link_types.h"
+#include "crawler/parse/headers/media_type.h"
 #include "crawler/parse/headers/product_token.h"
 #include "crawler/parse/html/anchor_text_reader.h"
 #include "crawler/parse/html/gumbo_page_reader.h"
@@ -25,6 +28,7 @@
 #include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/page_text_reader.h"
 #include "crawler/parse/html/reference_collector.h"
+#include "crawler/parse/svg_reader.h"
 
 namespace trawl {
 namespace {
@@ -100,6 +104,8 @@ struct LinkExtractor::State {
   void extract(std::string_view html, PageEncoding encoding, const Url& url, PageLinks& page);
   LinksSkipped read(std::string_view html, PageLinks& page);
   LinksSkipped read_with_gumbo(std::string_view html);
+  LinksSkipped read_as_svg(std::string_view text, PageLinks& page);
+  void read_prolog(std::string_view text, ReferenceCollector& collector, PageReferences& found);
   void resolve_facts(const PageReferences& found, const Url& url, PageLinks& page);
   std::chrono::nanoseconds deadline_for_links() const;
   LinksSkipped resolve_links(const PageReferences& found, const Url& url, PageLinks& page);
@@ -120,6 +126,8 @@ struct LinkExtractor::State {
   std::optional<std::chrono::nanoseconds> started;
   std::size_t memory_used = 0;  // by the tree
   PageEncoding query_encoding = PageEncoding::utf8();
+  bool is_svg = false;
+  bool is_xhtml = false;
   bool base_is_foreign = false;  // <base> is not an http(s) URL
   std::string utf8;              // the decoded page, if it is not UTF-8
   std::string query;             // a reference with its query in the page's encoding
@@ -137,7 +145,7 @@ void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding,
   page.encoding = encoding.name();
   query_encoding = encoding.output();
   started.reset();
-  page.skipped = read(html, page);
+  page.skipped = is_svg ? read_as_svg(html, page) : read(html, page);
   if (page.skipped == LinksSkipped::kNo) {
     resolve_facts(*answer, url, page);
     page.skipped = resolve_links(*answer, url, page);
@@ -156,6 +164,7 @@ LinksSkipped LinkExtractor::State::read(std::string_view html, PageLinks& page) 
     answer = &scanned;
     scanned.clear();
     ReferenceCollector collector(options, scanned);
+    read_prolog(html, collector, scanned);
     if (scanner.scan(html, collector, scanned) == PageScanner::Verdict::kExact) {
       return LinksSkipped::kNo;
     }
@@ -176,10 +185,29 @@ LinksSkipped LinkExtractor::State::read_with_gumbo(std::string_view html) {
   started = thread_time();
   from_tree.clear();
   ReferenceCollector collector(options, from_tree);
+  read_prolog(html, collector, from_tree);
   gumbo.emplace(options);
   const LinksSkipped skipped = skipped_by(gumbo->read(html, collector));
   memory_used = gumbo->memory_used();
   return skipped;
+}
+
+// XHTML may have style sheets that the engines do not know.
+void LinkExtractor::State::read_prolog(std::string_view text, ReferenceCollector& collector,
+                                       PageReferences& found) {
+  if (is_xhtml && is_utf8(text)) read_xml_prolog(text, collector, found);
+}
+
+// SVG is XML, which neither engine reads.
+LinksSkipped LinkExtractor::State::read_as_svg(std::string_view text, PageLinks& page) {
+  memory_used = 0;
+  page.engine = LinkEngine::kScanner;
+  answer = &scanned;
+  scanned.clear();
+  ReferenceCollector collector(options, scanned);
+  std::string valid;
+  read_svg(replace_invalid_utf8(text, valid), collector, scanned);
+  return LinksSkipped::kNo;
 }
 
 Result<void> LinkExtractor::State::parse(std::string_view reference, const Url* base, Url& out) {
@@ -340,6 +368,8 @@ void LinkExtractor::extract_into(std::string_view bytes, std::string_view conten
     page.skipped = LinksSkipped::kTooLarge;
     return;
   }
+  state_->is_svg = is_svg_media_type(content_type);
+  state_->is_xhtml = is_xhtml_media_type(content_type);
   const PageEncoding encoding = detect_encoding(bytes, content_type);
   state_->extract(decode_page(bytes, encoding, state_->utf8), encoding, base, page);
 }

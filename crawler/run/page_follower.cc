@@ -67,7 +67,7 @@ void PageFollower::follow(PageInHand& page) {
   if (is_read && has_strings(response))
     return follow_strings(page, is_script_media_type(response.content_type));
   if (is_read && is_feed(response)) return follow_feed(page);
-  if (found || reader_.is_parsed(response)) follow_page(page);
+  if (found || reader_.is_parsed(response, page.note.found)) follow_page(page);
 }
 
 bool PageFollower::has_style(const HttpResponse& response) const {
@@ -83,8 +83,10 @@ bool PageFollower::has_strings(const HttpResponse& response) const {
 // If a link was found meanwhile, the page is what that leads to; a later one has it fetched again.
 void PageFollower::take_guess(PageInHand& page) {
   const HttpResponse& response = page.response;
+  FoundKinds found = page.note.found;
+  found.remove(FoundAs::kGuess);
   const bool partly = response.is_redirect() || has_style(response) || has_strings(response) ||
-                      (reader_.is_parsed(response) && !leads_on(page));
+                      (reader_.is_parsed(response, found) && !leads_on(page));
   if (!context_.guessed.take(context_.rules.canonicalizer.key(page.url), partly)) return;
   page.note.found.remove(FoundAs::kGuess);
   if (page.note.found.empty()) page.note.found.add(FoundAs::kNavigation);
@@ -153,7 +155,7 @@ void PageFollower::follow_page(PageInHand& page) {
   PageRecord& record = page.output.page;
   const HttpResponse& response = page.response;
   RobotsDirectives directives = page.asked;
-  bool parsed = reader_.is_parsed(response) && !page.unchanged;
+  bool parsed = reader_.is_parsed(response, page.note.found) && !page.unchanged;
   if (page.first_copy && !context_.config.links.from_duplicates) parsed = false;
   page.parsed = parsed;
   if (parsed) {
@@ -168,7 +170,8 @@ void PageFollower::follow_page(PageInHand& page) {
   const bool nofollow = directives.nofollow;  // of the links, the page's own are in Link::follow
   // What is kept depends on them, even if its links are known.
   const CrawlConfig::Output& kept = context_.config.output;
-  const bool asks = (kept.respect_noarchive || kept.respect_noindex) && reader_.is_parsed(response);
+  const bool asks = (kept.respect_noarchive || kept.respect_noindex) &&
+                    reader_.is_parsed(response, page.note.found);
   if (parsed || asks) directives |= reader_.links(page.url, response, page.read).robots;
   record.noindex = directives.noindex;
   record.nofollow = directives.nofollow;

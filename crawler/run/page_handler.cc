@@ -143,7 +143,7 @@ bool PageHandler::wants_part(UrlNote::Role role, const HttpResponse& head) const
   const CrawlRules& rules = context_.rules;
   if ((inputs_.exchanges || inputs_.bodies) && rules.kept.has(head.content_type, head.status))
     return true;
-  return rules.read.may_have(head.content_type, head.status);
+  return rules.read.may_have(head.content_type, head.status, context_.config.links.requisites);
 }
 
 PageHandler::Result PageHandler::give_up(const OpenLease& open, std::string_view error,

@@ -53,9 +53,8 @@ void PageReader::read_ahead(const Lease& lease, const Url& url, const HttpRespon
   if (response.failure || failure_reason_of(response)) return;
   if (response.status == 304 && lease.recrawl) return;
   if (!payload_of(response).empty()) digest(response, read);
-  if (!is_parsed(response)) return;
   const UrlNote note = UrlNote::decode(lease.note);
-  if (note.role != UrlNote::Role::kPage) return;
+  if (note.role != UrlNote::Role::kPage || !is_parsed(response, note.found)) return;
   const bool unchanged = lease.recrawl && read.has_digest && read.digest == note.digest;
   if (!unchanged) links(url, response, read);
 }
@@ -94,9 +93,12 @@ void PageReader::hash_links(ReadPage& read) const {
     read.link_hashes.push_back(context_.link_hash(link.url.href_without_fragment()));
 }
 
-bool PageReader::is_parsed(const HttpResponse& response) const {
+bool PageReader::is_parsed(const HttpResponse& response, FoundKinds found) const {
+  // An image that is SVG loads nothing; a document does.
+  const bool svg =
+      context_.config.links.requisites && !found.intersects({FoundAs::kResource, FoundAs::kGuess});
   return !response.body.empty() &&
-         context_.rules.read.has(content_type_of(response), response.status);
+         context_.rules.read.has(content_type_of(response), response.status, svg);
 }
 
 }  // namespace trawl

@@ -46,8 +46,8 @@ class PageReader {
   const PageLinks& style_sheet(const Url& url, const HttpResponse& response, ReadPage& read);
   const PageLinks& strings(const Url& base, const HttpResponse& response, ReadPage& read);
 
-  // Whether the body is a page with links.
-  bool is_parsed(const HttpResponse& response) const;
+  // Whether the body is a page with links. `found`: how its URL was found.
+  bool is_parsed(const HttpResponse& response, FoundKinds found) const;
   bool keeps_text() const { return extractor_.options().max_text > 0; }
 
  private:

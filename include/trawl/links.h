@@ -192,8 +192,9 @@ struct PageLinks {
   LinksSkipped skipped = LinksSkipped::kNo;
 };
 
-// Finds the links of HTML pages. Accepts any bytes, as browsers do, and never fails. Takes bounded
-// time and memory (see LinkOptions). Reuses its buffers for the next page. Not thread-safe.
+// Finds the links of pages in HTML or, by their content type, SVG. Accepts any bytes, as browsers
+// do, and never fails. Takes bounded time and memory (see LinkOptions). Reuses its buffers for the
+// next page. Not thread-safe.
 class LinkExtractor {
  public:
   explicit LinkExtractor(LinkOptions options = {});

@@ -47,6 +47,8 @@ p {{ font-family: f }} .never {{ background: url(alt-unused.png) }}</style>
 <video src=video.mp4 poster=poster.png preload=auto></video>
 <video><source src=source.mp4 type="video/mp4"><track src=alt-track.vtt></video>
 <audio src=audio.mp3 preload=auto></audio>
+<object data=drawn.svg></object><iframe src="{cdn}/framed.svg"></iframe><embed src=embedded.svg>
+<img src=shown.svg><iframe src=prefixed.svg></iframe><iframe src=strict.xhtml></iframe>
 <object data=object.png type="image/png"></object><embed src=embed.png type="image/png">
 <input type=image src=input.png><input type=text src=not-input.png>
 <table background=table.png><tr><td background=cell.png>x</table>
@@ -58,7 +60,28 @@ p {{ font-family: f }} .never {{ background: url(alt-unused.png) }}</style>
 <form action=not-form.html></form><blockquote cite=not-cite.html>c</blockquote>
 </body></html>"""
 
+# A document of SVG.
+DRAWING = """<?xml version="1.0"?><!-- > -->
+<?xml-stylesheet type="text/css" href="{0}-instruction.css?a&amp;b"?>
+<!DOCTYPE svg [ <!ENTITY x "]>"> ]>
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/xlink" width="50" height="50">
+<style><![CDATA[ @import "{0}-import.css"; ]]> svg {{ background: url({0}-style.png) }}</style><style/>
+<image href="{0}-image.png" width="5" height="5"/><image x:href="{0}-xlink.png" width="5" height="5"/>
+<use href="{0}-use.svg#a"/><g style="filter: url({0}-filter.svg#f)"><rect width="5" height="5"/></g>
+<filter id="f"><feImage href="{0}-fe.png"/></filter><rect width="5" height="5" filter="url(#f)"/>
+<foreignObject width="9" height="9"><div xmlns="http://www.w3.org/1999/xhtml"><img src="{0}-html.png"/></div>
+</foreignObject><a href="{0}-not-a.html"><text>x</text></a><e xmlns="x:"><image href="{0}-not-svg.png"/></e>
+</svg>"""
+
 TEXTS = {
+    "/drawn.svg": DRAWING.format("drawn"), "/framed.svg": DRAWING.format("framed"),
+    "/embedded.svg": DRAWING.format("embedded"), "/shown.svg": DRAWING.format("not-shown"),
+    "/prefixed.svg": "<s:svg xmlns:s='http://www.w3.org/2000/svg' width='50' height='50'"
+                     " xmlns:l='http://www.w3.org/1999/xlink'><s:image l:href='prefix.png' width='5'"
+                     " height='5'/><s:style>@import 'prefix.css';</s:style></s:svg>",
+    "/strict.xhtml": "<?xml-stylesheet href='strict.css'?>"
+                     "<html xmlns='http://www.w3.org/1999/xhtml'><head><title>x</title></head><body>"
+                     "<img src='strict.png'/></body></html>",
     "/style.css": "@import url(deep/a.css); body { color: black } .set { cursor: url(cur.png), auto }",
     "/deep/a.css": '@import "b.css"; h2 { background-image: url(../deep.png) }',
     "/deep/b.css": "@import '../style.css'; div { list-style: url( 'deepest.png' ) } p { content: url(quoted\\2epng) }",

@@ -13,10 +13,19 @@ constexpr std::string_view media_type(std::string_view content_type) noexcept {
   return trim(content_type.substr(0, content_type.find(';')));
 }
 
+constexpr bool is_xhtml_media_type(std::string_view content_type) noexcept {
+  return equal_in_any_case(media_type(content_type), "application/xhtml+xml");
+}
+
 // Whether it is a media type of HTML.
 constexpr bool is_html_media_type(std::string_view content_type) noexcept {
-  const std::string_view type = media_type(content_type);
-  return equal_in_any_case(type, "text/html") || equal_in_any_case(type, "application/xhtml+xml");
+  return equal_in_any_case(media_type(content_type), "text/html") ||
+         is_xhtml_media_type(content_type);
+}
+
+// Whether it is the media type of SVG.
+constexpr bool is_svg_media_type(std::string_view content_type) noexcept {
+  return equal_in_any_case(media_type(content_type), "image/svg+xml");
 }
 
 // Whether it is the media type of style sheets.

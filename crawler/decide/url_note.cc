@@ -36,7 +36,8 @@ enum Field : std::uint64_t {
   kListedInterval = 1 << 13,
   kLastmod = 1 << 14,  // without bytes
   kRequisite = 1 << 15,
-  kAllFields = (1 << 16) - 1,
+  kStyleSheet = 1 << 16,  // without bytes
+  kAllFields = (1 << 17) - 1,
 };
 
 bool is_printable(std::string_view text) {
@@ -78,6 +79,7 @@ std::uint64_t fields_of(const UrlNote& note) {
   add(note.listed_interval && note.listed_interval->count() > 0, kListedInterval);
   add(note.has_lastmod, kLastmod);
   add(note.requisite_hops > 0, kRequisite);
+  add(note.style_sheet, kStyleSheet);
   return fields;
 }
 
@@ -183,6 +185,7 @@ UrlNote UrlNote::decode(std::string_view bytes) {
   if ((fields & kListedInterval) != 0) note.listed_interval = in.duration();
   note.has_lastmod = (fields & kLastmod) != 0;
   if ((fields & kRequisite) != 0) note.requisite_hops = in.small_number();
+  note.style_sheet = (fields & kStyleSheet) != 0;
   return in.ok() ? note : UrlNote();
 }
 

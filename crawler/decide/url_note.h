@@ -28,6 +28,7 @@ struct UrlNote {
   std::uint64_t seed = 0;                  // SeedSettings::Id of that from which it was found
   std::optional<double> sitemap_priority;  // 0 to 1; stored in thousandths
   std::optional<std::chrono::milliseconds> listed_interval;  // by the changefreq of a sitemap
+  bool style_sheet = false;  // found as one, which needs no Content-Type
   bool has_lastmod = false;  // a sitemap says when it changes: see recrawl.by_sitemap
 
   // From the last fetch: validators as the server sent them, the digest as in pages.jsonl.

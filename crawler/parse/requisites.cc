@@ -32,6 +32,17 @@ bool is_loaded(std::string_view rel) {
 
 }  // namespace
 
+bool loads_style_sheet(const Link& link) {
+  if (link.element == "css") return link.attribute == "import";
+  if (link.element == "style") return true;
+  if (link.element != "link") return false;
+  std::string_view rel = link.rel;
+  for (auto token = next_token(rel); !token.empty(); token = next_token(rel)) {
+    if (equal_in_any_case(token, "stylesheet")) return true;
+  }
+  return false;
+}
+
 bool is_requisite(const Link& link) {
   if (link.kind != LinkKind::kResource && link.kind != LinkKind::kDocument) return false;
   return link.element != "link" || link.attribute == "style" || is_loaded(link.rel);

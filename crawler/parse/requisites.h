@@ -12,4 +12,8 @@ namespace trawl {
 // scripts, fonts, media, icons, frames, embedded objects, manifests and what is preloaded.
 bool is_requisite(const Link& link);
 
+// Whether it is, or may be, a style sheet: of a <link>, an @import in a file, or a URL in a
+// <style>.
+bool loads_style_sheet(const Link& link);
+
 }  // namespace trawl

@@ -188,7 +188,7 @@ std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t h
   const bool is_requisite = origin.requisite_hops > 0;
   const bool is_listed = found.sitemap_priority || found.listed_interval || found.has_lastmod;
   if (hops_off_scope == 0 && !origin.sitemap && !is_listed && !by_kind && !is_requisite &&
-      origin.seed == 0)
+      !found.style_sheet && origin.seed == 0)
     return {};
   UrlNote note;
   if (by_kind) note.found = origin.found;
@@ -200,6 +200,7 @@ std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t h
   note.lists_seeds = found.lists_seeds;
   note.listed_interval = found.listed_interval;
   note.has_lastmod = found.has_lastmod;
+  note.style_sheet = found.style_sheet;
   note.hops_off_scope = hops_off_scope;
   note.sitemap_priority = found.sitemap_priority;
   return notes_.emplace_back(note.encode());

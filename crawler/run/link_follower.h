@@ -31,6 +31,7 @@ struct LinkContext {
   std::optional<double> sitemap_priority = std::nullopt;
   std::optional<std::chrono::milliseconds> listed_interval = std::nullopt;
   bool has_lastmod = false;
+  bool style_sheet = false;
   // Queue it although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
 };

@@ -63,15 +63,11 @@ void PageFollower::follow(PageInHand& page) {
   const bool found = is_2xx(response.status);
   if (found && page.note.role == UrlNote::Role::kSitemap) return follow_sitemap(page);
   const bool is_read = context_.rules.read.has_other(response.content_type, response.status);
-  if (is_read && has_style(response)) return follow_style_sheet(page);
+  if (is_read && is_style_sheet(page)) return follow_style_sheet(page);
   if (is_read && has_strings(response))
     return follow_strings(page, is_script_media_type(response.content_type));
   if (is_read && is_feed(response)) return follow_feed(page);
   if (found || reader_.is_parsed(response, page.note.found)) follow_page(page);
-}
-
-bool PageFollower::has_style(const HttpResponse& response) const {
-  return context_.config.links.requisites && is_css_media_type(response.content_type);
 }
 
 bool PageFollower::has_strings(const HttpResponse& response) const {
@@ -85,7 +81,7 @@ void PageFollower::take_guess(PageInHand& page) {
   const HttpResponse& response = page.response;
   FoundKinds found = page.note.found;
   found.remove(FoundAs::kGuess);
-  const bool partly = response.is_redirect() || has_style(response) || has_strings(response) ||
+  const bool partly = response.is_redirect() || is_style_sheet(page) || has_strings(response) ||
                       (reader_.is_parsed(response, found) && !leads_on(page));
   if (!context_.guessed.take(context_.rules.canonicalizer.key(page.url), partly)) return;
   page.note.found.remove(FoundAs::kGuess);
@@ -135,6 +131,7 @@ void PageFollower::follow_redirect(PageInHand& page) {
                             .sitemap_priority = page.note.sitemap_priority,
                             .listed_interval = page.note.listed_interval,
                             .has_lastmod = page.note.has_lastmod,
+                            .style_sheet = page.note.style_sheet,
                             .again = itself};
   if (lease.recrawl && page.note.has_lastmod && !itself)
     return follow_listed(std::move(*target), context, true);
@@ -200,7 +197,7 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
       has_guesses = true;
     } else if (config.requisites && is_requisite(link)) {
       note_link(page, link);
-      links_.add_requisite(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops),
+      links_.add_requisite(link.url, page.read.link_hashes[i], loaded_by(page, link, stops),
                            hops_of(page), is_link && config.kinds.has(link.kind));
     } else if (is_link && (!config.requisites || config.kinds.has(link.kind))) {
       note_link(page, link);
@@ -262,6 +259,14 @@ bool PageFollower::is_idle_guess(const PageInHand& page) {
   return page.note.found.has(FoundAs::kGuess) && !page.leads_on;
 }
 
+// Browsers use a style sheet also if no type is given that could be another one.
+bool PageFollower::is_style_sheet(const PageInHand& page) const {
+  const HttpResponse& response = page.response;
+  if (!context_.config.links.requisites) return false;
+  if (is_css_media_type(response.content_type)) return true;
+  return page.note.style_sheet && !response.nosniff && has_no_media_type(response.content_type);
+}
+
 // A style sheet is read only for what it loads. That of a guess is not a page.
 void PageFollower::follow_style_sheet(PageInHand& page) {
   if (page.unchanged || page.note.found.has(FoundAs::kGuess)) return;
@@ -272,7 +277,7 @@ void PageFollower::follow_style_sheet(PageInHand& page) {
   for (std::size_t i = 0; i < found.links.size(); ++i) {
     const Link& link = found.links[i];
     note_link(page, link);
-    links_.add_requisite(link.url, page.read.link_hashes[i], found_on(page, link.kind, false),
+    links_.add_requisite(link.url, page.read.link_hashes[i], loaded_by(page, link, false),
                          page.note.requisite_hops, context_.config.links.kinds.has(link.kind));
   }
 }
@@ -328,7 +333,7 @@ void PageFollower::follow_header_requisite(PageInHand& page, const HeaderLink& l
   const auto add = [&] {
     ++page.output.page.links;
     note_link(page, found);
-    links_.add_requisite(std::move(found.url), found_on(page, found.kind, false), hops_of(page),
+    links_.add_requisite(std::move(found.url), loaded_by(page, found, false), hops_of(page),
                          false);
   };
   add();
@@ -367,6 +372,12 @@ LinkContext PageFollower::found_on(const PageInHand& page, LinkKind kind, bool n
                      .found = {found_as(kind)},
                      .seed = page.note.seed,
                      .nofollow = nofollow}};
+}
+
+LinkContext PageFollower::loaded_by(const PageInHand& page, const Link& link, bool nofollow) {
+  LinkContext found = found_on(page, link.kind, nofollow);
+  found.style_sheet = loads_style_sheet(link);
+  return found;
 }
 
 // Links for the sinks that take them.

@@ -34,7 +34,6 @@ class PageFollower {
 
  private:
   void take_guess(PageInHand& page);
-  bool has_style(const HttpResponse& response) const;
   bool has_strings(const HttpResponse& response) const;
   void follow_redirect(PageInHand& page);
   void follow_as_seed(const PageInHand& page, const Url& target, const UrlOrigin& origin);
@@ -46,6 +45,7 @@ class PageFollower {
   // `i`: of the links that were read.
   void follow_guess(PageInHand& page, std::size_t i, bool nofollow, bool is_link);
   void follow_strings(PageInHand& page, bool is_script);
+  bool is_style_sheet(const PageInHand& page) const;
   void follow_style_sheet(PageInHand& page);
   void follow_header_links(PageInHand& page, bool nofollow);
   void follow_header_requisite(PageInHand& page, const HeaderLink& link);
@@ -60,6 +60,7 @@ class PageFollower {
   bool is_feed(const HttpResponse& response) const;
 
   static LinkContext found_on(const PageInHand& page, LinkKind kind, bool nofollow);
+  static LinkContext loaded_by(const PageInHand& page, const Link& link, bool nofollow);
   void note_link(PageInHand& page, const Link& link);
   bool is_same_page(const Url& one, const Url& other) const;
 

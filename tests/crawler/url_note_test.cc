@@ -64,6 +64,7 @@ TEST(UrlNote, ComesBackAsItWas) {
   EXPECT_EQ(UrlNote::decode(note.encode()), note);
   note = {};
   note.requisite_hops = 3;
+  note.style_sheet = true;
   EXPECT_EQ(UrlNote::decode(note.encode()), note);
   note = {};
   note.role = UrlNote::Role::kSitemap;

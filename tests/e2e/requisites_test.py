@@ -26,6 +26,8 @@ SITES = [f"/usr/share/doc/{page}" for page in (
 # script would.
 PAGE = """<!DOCTYPE html><html lang=en><head><title>all kinds</title>
 <link rel=stylesheet href="{cdn}/style.css"><link rel="alternate stylesheet" title=x href=alt-sheet.css>
+<link rel=stylesheet href=untyped/a><link rel=stylesheet href=sub/text.txt>
+<style>@import "untyped/b"; @import "untyped/wrong"; @import "untyped/guarded";</style>
 <link rel=stylesheet media=print href=alt-print.css>
 <link rel=preload as=image href=preload.png><link rel=modulepreload href=alt-module.js>
 <link rel=icon href=alt-icon.png><link rel=apple-touch-icon href=alt-touch.png>
@@ -91,6 +93,9 @@ TEXTS = {
                    "<a href=not-from-frame.html>x</a><iframe src=inner.html></iframe>",
     "/inner.html": "<!DOCTYPE html><img src=inner.png>",
     "/frame.css": "body { background: url(frame-back.png) }",
+    "/untyped/a": "@import 'c'; h2 { list-style: url(a.png) }", "/untyped/b": "@import url(b.css)",
+    "/untyped/c": "h1 { list-style: url(c.png) }", "/untyped/wrong": "@import 'wrong.css';",
+    "/untyped/guarded": "@import 'not-guarded.css';", "/sub/text.txt": "@import 'not-text.css';",
     "/shapes.svg": "<svg xmlns='http://www.w3.org/2000/svg'><g id=\"a\"><circle r=\"2\"/></g></svg>",
 }
 
@@ -116,6 +121,11 @@ class Site(ScriptedServer):
         if path == "/":
             return answer(self.page.format(cdn=self.url("", THERE), here=self.url("", HERE),
                                            host=THERE))
+        if path.startswith("/untyped/") and "." not in path:  # no Content-Type, or none that is valid
+            header = {"wrong": "Content-Type: css\r\n",
+                      "guarded": "X-Content-Type-Options: nosniff\r\n"}.get(path.split("/")[2], "")
+            return (f"HTTP/1.1 200 OK\r\n{header}Content-Length: {len(TEXTS[path])}\r\n\r\n"
+                    f"{TEXTS[path]}").encode()
         kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
         body = TEXTS.get(path, png() if kind == "image/png" else "")
         return answer(body, content_type=kind)

@@ -100,9 +100,14 @@ std::string counting_content_type(std::string_view content_type) {
   return found;
 }
 
+bool has_no_media_type(std::string_view content_type) noexcept {
+  const std::string_view type = media_type(content_type);
+  return !is_media_type(type) || type == "*/*";
+}
+
 bool is_unknown_media_type(std::string_view content_type) noexcept {
   const std::string_view type = media_type(content_type);
-  return !is_media_type(type) || type == "*/*" || equal_in_any_case(type, "unknown/unknown") ||
+  return has_no_media_type(type) || equal_in_any_case(type, "unknown/unknown") ||
          equal_in_any_case(type, "application/unknown");
 }
 

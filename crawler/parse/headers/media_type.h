@@ -75,6 +75,9 @@ bool looks_like_feed(std::string_view body) noexcept;
 // "extract a MIME type"). The whole text if there is only one value, or no valid one.
 std::string counting_content_type(std::string_view content_type);
 
+// Whether it is missing, not a media type ("html", or one in quotes), or a wildcard.
+bool has_no_media_type(std::string_view content_type) noexcept;
+
 // Whether the type must be found from the content: it is missing, not a media type ("html", or one
 // in quotes), or a wildcard (MIME Sniffing standard, section 7).
 bool is_unknown_media_type(std::string_view content_type) noexcept;

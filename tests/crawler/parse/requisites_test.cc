@@ -33,6 +33,18 @@ TEST(Requisites, AreWhatABrowserLoads) {
               testing::ElementsAre("/1", "/2", "/3", "/4", "/5"));
 }
 
+TEST(Requisites, ThatAreStyleSheets) {
+  const PageLinks page = extract_links(
+      "<link rel='alternate STYLESHEET' href=1><style>@import '2';</style>"
+      "<link rel=icon href=3><img src=4><p style='background: url(5)'>",
+      *Url::parse("http://a.test/"), {.kinds = {LinkKind::kResource}});
+  std::vector<std::string> paths;
+  for (const Link& link : page.links) {
+    if (loads_style_sheet(link)) paths.emplace_back(link.url.path());
+  }
+  EXPECT_THAT(paths, testing::ElementsAre("/1", "/2"));
+}
+
 TEST(Requisites, AreNotWhereAPageLeads) {
   EXPECT_THAT(
       requisites_of("<a href=1>x</a><area href=2><form action=3></form>"

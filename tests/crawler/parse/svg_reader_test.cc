@@ -72,7 +72,7 @@ TEST(SvgReader, FindsStyleSheetsOfTheProlog) {
 
 TEST(SvgReader, IsNotStoppedByErrors) {
   EXPECT_THAT(links_of(std::string(kSvg) + "<g><image href='1'></b>&x; <image href=\"2\xFF\"/>"),
-              ElementsAre("image /1", "image /2%EF%BF%BD"));
+              ElementsAre("image /1", "image /2%C3%BF"));
   EXPECT_THAT(links_of(std::string(kSvg) + "<image href='1'/><image href='"),
               ElementsAre("image /1"));
   EXPECT_THAT(links_of(""), IsEmpty());
@@ -80,7 +80,7 @@ TEST(SvgReader, IsNotStoppedByErrors) {
 
 // Time that is quadratic in the size would be minutes.
 TEST(SvgReader, TakesLinearTimeOnHostileInput) {
-  constexpr std::size_t kBytes = 8u << 20;
+  constexpr std::size_t kBytes = 2u << 20;
   for (const std::string piece :
        {"<g>", "</g>", "<?xml-stylesheet ", "<!--", "<?a?>", "<!DOCTYPE [", "&a;", "<style>",
         "<g xmlns:a='http://www.w3.org/2000/svg' a:b=''>", "<image href='a", "]]>", "<![CDATA["}) {

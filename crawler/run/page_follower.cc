@@ -333,8 +333,7 @@ void PageFollower::follow_header_requisite(PageInHand& page, const HeaderLink& l
   const auto add = [&] {
     ++page.output.page.links;
     note_link(page, found);
-    links_.add_requisite(std::move(found.url), loaded_by(page, found, false), hops_of(page),
-                         false);
+    links_.add_requisite(std::move(found.url), loaded_by(page, found, false), hops_of(page), false);
   };
   add();
   Srcset candidates(link.imagesrcset);

@@ -55,7 +55,10 @@ p {{ font-family: f }} .never {{ background: url(alt-unused.png) }}</style>
 <input type=image src=input.png><input type=text src=not-input.png>
 <table background=table.png><tr><td background=cell.png>x</table>
 <svg width=10 height=10><image href=svg.png width=5 height=5 /><image xlink:href=xlink.png width=5 height=5 />
-<use href="shapes.svg#a"/><style>rect {{ fill: url(#p) }} svg {{ background: url(svg-style.png) }}</style></svg>
+<use href="shapes.svg#a"/><rect fill="url(fill.svg#a)" stroke="url(#here)"/><rect stroke="url(stroke.svg#a)" mask="url(mask.png)"/>
+<path d="M0 0L5 5" marker-start="url(start.svg#a)" marker-mid="url(mid.svg#a)" marker-end="url('end.svg#a')"/>
+<rect filter="url(filter.svg#a)" clip-path="url(clip.svg#a)" cursor="url(cursor.png), auto"/>
+<style>circle {{ fill: url(#p) }} svg {{ background: url(svg-style.png) }}</style></svg>
 <iframe src="{cdn}/frame.html"></iframe>
 <iframe srcdoc="<link rel=stylesheet href=srcdoc.css><img src=&quot;srcdoc.png&quot;><a href=not-srcdoc.html>x</a>"></iframe>
 <noscript><img src=noscript.png></noscript><template><img src=not-template.png></template>
@@ -69,7 +72,7 @@ DRAWING = """<?xml version="1.0"?><!-- > -->
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/xlink" width="50" height="50">
 <style><![CDATA[ @import "{0}-import.css"; ]]> svg {{ background: url({0}-style.png) }}</style><style/>
 <image href="{0}-image.png" width="5" height="5"/><image x:href="{0}-xlink.png" width="5" height="5"/>
-<use href="{0}-use.svg#a"/><g style="filter: url({0}-filter.svg#f)"><rect width="5" height="5"/></g>
+<use href="{0}-use.svg#a"/><g style="filter: url({0}-filter.svg#f)"><rect width="5" height="5" mask="url({0}-mask.svg#m)"/></g>
 <filter id="f"><feImage href="{0}-fe.png"/></filter><rect width="5" height="5" filter="url(#f)"/>
 <foreignObject width="9" height="9"><div xmlns="http://www.w3.org/1999/xhtml"><img src="{0}-html.png"/></div>
 </foreignObject><a href="{0}-not-a.html"><text>x</text></a><e xmlns="x:"><image href="{0}-not-svg.png"/></e>

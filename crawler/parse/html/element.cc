@@ -21,11 +21,13 @@ constexpr NameTable<kElementNames.size(), 11> kElementTable(kElementNames);
 
 // In the order of Attribute.
 constexpr std::array<std::string_view, kAttributes> kAttributeNames = {
-    "href",     "xlink:href", "src",         "srcset",        "imagesrcset",   "poster",
-    "data",     "action",     "method",      "cite",          "rel",           "type",
-    "name",     "http-equiv", "content",     "charset",       "style",         "media",
-    "encoding", "color",      "face",        "size",          "lang",          "background",
-    "srcdoc",   "data-src",   "data-srcset", "data-original", "data-lazy-src", "data-poster",
+    "href",       "xlink:href", "src",         "srcset",        "imagesrcset",   "poster",
+    "data",       "action",     "method",      "cite",          "rel",           "type",
+    "name",       "http-equiv", "content",     "charset",       "style",         "media",
+    "encoding",   "color",      "face",        "size",          "lang",          "background",
+    "srcdoc",     "data-src",   "data-srcset", "data-original", "data-lazy-src", "data-poster",
+    "fill",       "stroke",     "filter",      "mask",          "clip-path",     "marker-start",
+    "marker-mid", "marker-end", "cursor",
 };
 constexpr NameTable<kAttributes, 7> kAttributeTable(kAttributeNames);
 

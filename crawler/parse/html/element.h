@@ -142,8 +142,17 @@ enum class Attribute : std::uint8_t {
   kDataOriginal,
   kDataLazySrc,
   kDataPoster,
+  kFill,
+  kStroke,
+  kFilter,
+  kMask,
+  kClipPath,
+  kMarkerStart,
+  kMarkerMid,
+  kMarkerEnd,
+  kCursor,
 };
-inline constexpr std::size_t kAttributes = 30;
+inline constexpr std::size_t kAttributes = 39;
 
 // Finds an attribute by its name in a page ("xlink:href" is kXlinkHref), ignoring case; nothing for
 // other names.
@@ -169,10 +178,10 @@ class ElementAttributes {
   }
 
  private:
-  static constexpr std::uint32_t bit(Attribute attribute) noexcept {
-    return std::uint32_t{1} << static_cast<unsigned>(attribute);
+  static constexpr std::uint64_t bit(Attribute attribute) noexcept {
+    return std::uint64_t{1} << static_cast<unsigned>(attribute);
   }
-  std::uint32_t present_ = 0;
+  std::uint64_t present_ = 0;
   std::array<std::string_view, kAttributes> values_;
 };
 

@@ -83,6 +83,15 @@ const GumboAttribute* style_attribute(const GumboElement& element) noexcept {
   return nullptr;
 }
 
+// Whether an attribute of SVG may have a url().
+bool may_have_presentation(const GumboElement& element) noexcept {
+  for (unsigned i = 0; i < element.attributes.length; ++i) {
+    const auto* attribute = static_cast<const GumboAttribute*>(element.attributes.data[i]);
+    if (std::string_view(attribute->value).find('(') != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 GumboSandbox::Verdict GumboPageReader::read(std::string_view html, ReferenceCollector& collector) {
@@ -151,6 +160,8 @@ void GumboPageReader::look_at(const GumboNode& node, const ReferenceCollector& c
     if (lang != nullptr) found.place = lang->original_name.data;
   }
   const bool wanted = collector.wants(found.space, found.name) || style != nullptr ||
+                      (found.space == MarkupSpace::kSvg && collector.wants_style_attributes() &&
+                       may_have_presentation(element)) ||
                       (found.name == Element::kTitle && found.space == MarkupSpace::kHtml);
   if (wanted && found.place != nullptr) found_.push_back(found);
 }

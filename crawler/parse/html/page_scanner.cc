@@ -448,8 +448,8 @@ void PageScanner::read_svg_style() {
 
 void PageScanner::report(MarkupSpace space, Element element) {
   if (!in_document()) return;
-  if (!collector_->wants(space, element) &&
-      !(collector_->wants_style_attributes() && has_style_attribute())) {
+  if (!collector_->wants(space, element) && !has_style_attribute() &&
+      !may_have_presentation(space)) {
     return;
   }
   read_attributes();
@@ -472,6 +472,14 @@ bool PageScanner::has_style_attribute() const noexcept {
   return collector_->wants_style_attributes() &&
          std::ranges::any_of(tokens_.attributes(), [this](const RawAttribute& attribute) {
            return equal_in_any_case(tokens_.name_of(attribute), "style");
+         });
+}
+
+// Whether an attribute of SVG may have a url().
+bool PageScanner::may_have_presentation(MarkupSpace space) const noexcept {
+  return space == MarkupSpace::kSvg && collector_->wants_style_attributes() &&
+         std::ranges::any_of(tokens_.attributes(), [this](const RawAttribute& attribute) {
+           return tokens_.value_of(attribute).find_first_of("(&") != std::string_view::npos;
          });
 }
 

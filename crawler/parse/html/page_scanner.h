@@ -68,6 +68,7 @@ class PageScanner {
   void report(MarkupSpace space, Element element);
   void end_anchor(std::size_t offset);
   bool has_style_attribute() const noexcept;
+  bool may_have_presentation(MarkupSpace space) const noexcept;
   void read_attributes();
   std::string_view decoded(std::string_view raw, ReferenceContext context);
   std::string_view valid(std::string_view text);

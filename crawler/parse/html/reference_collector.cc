@@ -67,6 +67,12 @@ constexpr Element kWithBackground[] = {Element::kBody,  Element::kTable, Element
 constexpr Attribute kLazy[] = {Attribute::kDataSrc, Attribute::kDataOriginal,
                                Attribute::kDataLazySrc, Attribute::kDataPoster};
 
+// Attributes of SVG whose value is that of a property, which may have a url().
+constexpr Attribute kPresentation[] = {
+    Attribute::kFill,      Attribute::kStroke,    Attribute::kFilter,
+    Attribute::kMask,      Attribute::kClipPath,  Attribute::kMarkerStart,
+    Attribute::kMarkerMid, Attribute::kMarkerEnd, Attribute::kCursor};
+
 // Each level takes stack.
 constexpr unsigned kDeepestSrcdoc = 64;
 
@@ -116,8 +122,16 @@ void ReferenceCollector::element(MarkupSpace space, Element element,
     if (space == MarkupSpace::kHtml) html_element(element, attributes);
     if (space == MarkupSpace::kSvg) svg_element(element, attributes);
   }
+  if (wants_style_ && space == MarkupSpace::kSvg) presentation(element, attributes);
   if (wants_style_ && attributes.has(Attribute::kStyle)) {
     add_css(attributes.get_or_empty(Attribute::kStyle), CssSource::kDeclarations, element);
+  }
+}
+
+void ReferenceCollector::presentation(Element element, const ElementAttributes& attributes) {
+  for (const Attribute attribute : kPresentation) {
+    if (attributes.has(attribute))
+      add_css(attributes.get_or_empty(attribute), CssSource::kDeclarations, element, attribute);
   }
 }
 
@@ -381,14 +395,15 @@ void ReferenceCollector::add_lazy(Element element, const ElementAttributes& attr
   add_srcset(element, Attribute::kDataSrcset, attributes);
 }
 
-void ReferenceCollector::add_css(std::string_view css, CssSource source, Element element) {
+void ReferenceCollector::add_css(std::string_view css, CssSource source, Element element,
+                                 Attribute attribute) {
   CssReferences urls(css, source, page_.made);
   while (const auto found = urls.next()) {
     add({.value = found->url,
          .rel = {},
          .kind = LinkKind::kResource,
          .element = element,
-         .attribute = Attribute::kStyle});
+         .attribute = attribute});
     if (page_.too_large) return;
   }
 }

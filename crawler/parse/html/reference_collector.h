@@ -62,6 +62,7 @@ class ReferenceCollector {
 
   void html_element(Element element, const ElementAttributes& attributes);
   void svg_element(Element element, const ElementAttributes& attributes);
+  void presentation(Element element, const ElementAttributes& attributes);
   void link(const ElementAttributes& attributes);
   void meta(const ElementAttributes& attributes);
   void form(const ElementAttributes& attributes);
@@ -77,7 +78,8 @@ class ReferenceCollector {
            const ElementAttributes& attributes);
   void add(const Reference& reference);
   void add_srcset(Element element, Attribute attribute, const ElementAttributes& attributes);
-  void add_css(std::string_view css, CssSource source, Element element);
+  void add_css(std::string_view css, CssSource source, Element element,
+               Attribute attribute = Attribute::kStyle);
   void add_lazy(Element element, const ElementAttributes& attributes);
 
   const LinkOptions& options_;

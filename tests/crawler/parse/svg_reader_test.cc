@@ -47,6 +47,24 @@ TEST(SvgReader, FindsWhatADocumentLoads) {
   EXPECT_EQ(read(in_svg("<title> a\n b </title><g><title>c</title></g>")).title, "a b");
 }
 
+TEST(SvgReader, FindsUrlsInAttributesForPresentation) {
+  constexpr std::string_view kDrawing =
+      "<g fill='url(1#a)' stroke='url(#b)' d='url(no)'/><path mask='url(&quot;2&quot;)' "
+      "marker-mid='URL(3)' title='url(no)' cursor='url(4), auto'/>";
+  const auto expected = ElementsAre("g /1", "path /2", "path /3", "path /4");
+  EXPECT_THAT(links_of(in_svg(kDrawing)), expected);
+  for (const LinkEngine engine : {LinkEngine::kScanner, LinkEngine::kGumbo}) {
+    std::vector<std::string> found;
+    for (const Link& link :
+         extract_links("<p fill='url(no)'>" + in_svg(kDrawing), *Url::parse("http://a.test/"),
+                       {.kinds = {LinkKind::kResource}, .engine = engine})
+             .links)
+      found.push_back(std::string(link.element) + ' ' + std::string(link.url.path()));
+    EXPECT_THAT(found,
+                testing::UnorderedElementsAreArray({"g /1", "path /2", "path /3", "path /4"}));
+  }
+}
+
 TEST(SvgReader, KnowsNamespaces) {
   EXPECT_THAT(links_of("<s:svg xmlns:s='http://www.w3.org/2000/svg' xmlns:l="
                        "'http://www.w3.org/1999/xlink'><s:image l:href='1'/><image href='2'/>"

@@ -183,7 +183,8 @@ std::string_view LinkFollower::note_of(const LinkContext& found, std::uint32_t h
   const UrlOrigin& origin = found.origin;
   const bool by_kind =
       origin.is_listed_seed() || origin.found.has(FoundAs::kGuess) ||
-      origin.found.has(FoundAs::kResource) ||  // whether SVG is an image or a document
+      // Whether SVG is an image or a document.
+      (context_.config.links.requisites && origin.found.has(FoundAs::kResource)) ||
       (context_.rules.decider.scope().has_rules_by_kind() && origin.found != UrlOrigin().found);
   const bool is_requisite = origin.requisite_hops > 0;
   const bool is_listed = found.sitemap_priority || found.listed_interval || found.has_lastmod;

@@ -18,6 +18,8 @@ NOT_RUN = [
     (r"cmake --install build/release --prefix DIR", "installs what may not be built"),
     (r"cmake --workflow", "builds for minutes"),
     (r"ctest --preset slow", "runs for an hour"),
+    (r".*ctest --preset e2e", "runs such tests as this one"),
+    (r"valgrind ", "measures for minutes, with a server of its own"),
     (r"trawl (crawl|resume) (https://)?example\.com", "crawls a whole site at one request a second"),
     (r"(build/release/bench/\w+|bench/peers/run\.py|bench/(python|resp|scrapy)_bench\.py|bench/scale\.sh)( |$)", "measures for minutes"),
     (r"trawl serve |redis-cli ", "one serves until it ends, the other needs it: e2e.serve_clients runs them"),
@@ -227,6 +229,7 @@ PAGES = {
     "docs/page-commands.md": Needs(setup=serve_sample_site),
     "docs/robots.md": Needs(texts={"User-agent: *": robots_of_two_groups}),
     "docs/scope.md": Needs(setup=config_of_readme, exits={"trawl explain": 1}),
-    "docs/warc.md": Needs(texts={"com,example)": index_line}),
+    "docs/warc.md": Needs(texts={"com,example)": index_line,
+                                "20261121203109": "e2e.dns_records reads such records"}),
     "examples/embed-frontier/README.md": Needs(setup=copy_example),
 }

@@ -20,7 +20,7 @@ def tables(seeds, state, **changes):
         seeds, state,
         politeness={"per_host_connections": 16, "robots_backoff": "10ms", "robots_retries": 1,
                     "max_host_backoff": "1ms", "host_backoff": "1ms"},
-        fetch={"connections": 48, "connect_timeout": "1s", "first_byte_timeout": "2s",
+        fetch={"connections": 48, "connect_timeout": "3s", "first_byte_timeout": "2s",
                "timeout": "4s", "min_speed": 1000, "min_speed_time": "2s", "max_body": MAX_BODY,
                "max_download": MAX_DOWNLOAD, "max_redirects": MAX_REDIRECTS})
     for table, keys in changes.items():

@@ -1,14 +1,11 @@
 #include "crawler/output/content_store.h"
 
 #include <algorithm>
-#include <cstdarg>
 
 #include <fmt/format.h>
-#include <rocksdb/env.h>
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/table.h>
 
 #include "base/database_state.h"
+#include "crawler/output/small_database.h"
 
 namespace trawl {
 
@@ -18,49 +15,22 @@ namespace {
 constexpr std::size_t kWriteBuffers = 6u << 20;
 constexpr std::size_t kBlockCache = 6u << 20;
 
-// Shorter than the other keys, which are fingerprints. Its record: the version, then the hash key.
-constexpr const char* kFormatKey = "format";
 constexpr char kFormat = 1;
-
-// RocksDB has a log file of its own. If it cannot be written (above all on a full disk), Debian's
-// build of the library ends the process at the next line.
-class Silent final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
 
 rocksdb::Options options_with(const std::shared_ptr<rocksdb::Cache>& cache,
                               const std::shared_ptr<rocksdb::WriteBufferManager>& buffers) {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.info_log = std::make_shared<Silent>();
+  rocksdb::Options options = small_database_options(cache, 8u << 10);
   options.write_buffer_manager = buffers;
   options.write_buffer_size = kWriteBuffers / 2;
-  options.max_write_buffer_number = 2;
   options.max_open_files = 64;
   options.max_total_wal_size = 16u << 20;
   options.bytes_per_sync = 1u << 20;
   options.wal_bytes_per_sync = 1u << 20;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
-  // Drops a record that a crash left incomplete: its pages are not completed.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   // Digests arrive in random order, so levelled compaction would rewrite each many times.
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.level0_file_num_compaction_trigger = 8;
-  options.compression = rocksdb::kNoCompression;
   // Behind the filter of ContentIndex nearly all lookups find their key.
   options.optimize_filters_for_hits = true;
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache;
-  table.block_size = 8u << 10;
-  table.cache_index_and_filter_blocks = true;
-  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-  table.pin_top_level_index_and_filter = false;
-  table.partition_filters = true;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
 
@@ -68,7 +38,7 @@ rocksdb::Options options_with(const std::shared_ptr<rocksdb::Cache>& cache,
 
 ContentStore::ContentStore(const std::filesystem::path& directory)
     : directory_(directory),
-      cache_(rocksdb::NewLRUCache(kBlockCache, 1, false, 0.5)),
+      cache_(small_database_cache(kBlockCache)),
       write_buffers_(std::make_shared<rocksdb::WriteBufferManager>(kWriteBuffers)) {}
 
 bool ContentStore::exists() const {
@@ -98,15 +68,7 @@ Result<KeyedHash::Key> ContentStore::open(const KeyedHash::Key& key_if_new) {
 // The key in the format record; without a record, the database gets one.
 Result<KeyedHash::Key> ContentStore::key_or(const KeyedHash::Key& key_if_new) {
   std::string record;
-  auto status = database_->Get({}, kFormatKey, &record);
-  if (status.IsNotFound()) {
-    record = kFormat;
-    record.append(key_if_new.begin(), key_if_new.end());
-    // Synced: what is written with the key may outlive a power loss.
-    rocksdb::WriteOptions options;
-    options.sync = true;
-    status = database_->Put(options, kFormatKey, record);
-  }
+  const auto status = read_format(*database_, kFormat, key_if_new, record);
   if (!status.ok()) return tl::unexpected(store_error(status, "open"));
   if (record.empty() || record[0] != kFormat) {
     return error(
@@ -133,17 +95,10 @@ std::uint64_t ContentStore::memory() const {
 }
 
 Error ContentStore::store_error(const rocksdb::Status& status, std::string_view doing) const {
-  const std::string text = status.ToString();
-  if (status.IsCorruption()) return damaged(text);
-  const auto as = [&](ErrorCode code, std::string_view advice) {
-    return Error{code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing,
-                                   directory_.string(), text, advice)};
-  };
-  if (status.IsNoSpace()) return as(ErrorCode::kNoSpace, "free some space, then run trawl resume");
-  if (text.find("lock ") != std::string::npos) {
-    return as(ErrorCode::kInUse, "another process has it open: stop that process first");
-  }
-  return as(ErrorCode::kIo, "check the disk and the system log, then run trawl resume");
+  if (status.IsCorruption()) return damaged(status.ToString());
+  const auto [code, advice] = fault_of(status);
+  return {code, fmt::format("cannot {} the index of bodies in {}: {}; {}", doing,
+                            directory_.string(), status.ToString(), advice)};
 }
 
 Error ContentStore::file_error(const Error& error, std::string_view doing) const {

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
-#include <rocksdb/env.h>
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/table.h>
 
 #include "base/coding.h"
 #include "base/database_state.h"
+#include "crawler/output/small_database.h"
 
 namespace trawl {
 
@@ -25,57 +22,27 @@ namespace {
 constexpr std::size_t kWriteBuffer = 2u << 20;
 constexpr std::size_t kBlockCache = 4u << 20;
 
-// Shorter than the other keys, which are fingerprints. Its record: the version, then the hash key.
-constexpr const char* kFormatKey = "format";
 constexpr char kFormat = 2;  // 1, with canonical keys, was of builds before the first release
 
 constexpr std::uint64_t kListed = 1, kFetched = 2, kListedInterval = 4, kAllPageBits = 7;
 
-// See ContentStore: RocksDB's own log may end the process on a full disk.
-class NoLog final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
-
 rocksdb::Options database_options() {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.info_log = std::make_shared<NoLog>();
+  rocksdb::Options options = small_database_options(small_database_cache(kBlockCache), 4u << 10);
   options.write_buffer_size = kWriteBuffer;
-  options.max_write_buffer_number = 2;
   options.max_open_files = 32;
   options.max_total_wal_size = 8u << 20;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.compression = rocksdb::kNoCompression;
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(kBlockCache, 1, false, 0.5);
-  table.cache_index_and_filter_blocks = true;
-  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-  table.pin_top_level_index_and_filter = false;
-  table.partition_filters = true;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
 
 Error database_error(const std::filesystem::path& directory, const rocksdb::Status& status) {
-  const std::string text = status.ToString();
-  const auto as = [&](ErrorCode code, std::string_view advice) {
-    return Error{
-        code, fmt::format("the pages of sitemaps in {}: {}; {}", directory.string(), text, advice)};
-  };
-  if (status.IsCorruption()) {
-    return as(ErrorCode::kCorrupt,
-              "remove that directory and run trawl resume: its pages are then known again when "
-              "they were fetched once more");
-  }
-  if (status.IsNoSpace()) return as(ErrorCode::kNoSpace, "free some space, then run trawl resume");
-  if (text.find("lock ") != std::string::npos)
-    return as(ErrorCode::kInUse, "another process has it open: stop that process first");
-  return as(ErrorCode::kIo, "check the disk and the system log, then run trawl resume");
+  const auto [code, advice] =
+      status.IsCorruption()
+          ? std::pair(ErrorCode::kCorrupt,
+                      std::string_view("remove that directory and run trawl resume: its pages are "
+                                       "then known again when they were fetched once more"))
+          : fault_of(status);
+  return {code, fmt::format("the pages of sitemaps in {}: {}; {}", directory.string(),
+                            status.ToString(), advice)};
 }
 
 std::string encode_page(const SitemapPages::Page& page) {
@@ -131,16 +98,7 @@ rocksdb::Slice slice(const Key& key) {
 // The hash of the record of the format, which a new database gets.
 Result<KeyedHash> hash_of(rocksdb::DB& database, const std::filesystem::path& directory) {
   std::string format;
-  auto status = database.Get({}, kFormatKey, &format);
-  if (status.IsNotFound()) {
-    const KeyedHash::Key made = KeyedHash::random().key();
-    format = kFormat;
-    format.append(made.begin(), made.end());
-    // Synced: what is written with the key may outlive a power loss.
-    rocksdb::WriteOptions options;
-    options.sync = true;
-    status = database.Put(options, kFormatKey, format);
-  }
+  const auto status = read_format(database, kFormat, KeyedHash::random().key(), format);
   if (!status.ok()) return tl::unexpected(database_error(directory, status));
   KeyedHash::Key key;
   if (format.size() != 1 + key.size() || format[0] != kFormat) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
 
-#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 
+#include "base/no_database_log.h"
 #include "frontier/store/process_env.h"
 #include "frontier/store/sorted_memtable.h"
 #include "frontier/store/store_records.h"
@@ -20,14 +19,6 @@ namespace {
 
 constexpr std::array<const char*, kFamilies> kNames = {
     "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths", "set_aside"};
-
-// Disables RocksDB's log file: if it cannot be written (above all on a full disk), Debian's build
-// of the library ends the process.
-class NoLog final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
 
 // A merge operator that keeps the smallest depth.
 class SmallestDepth final : public rocksdb::AssociativeMergeOperator {
@@ -148,7 +139,7 @@ RocksOptions RocksOptions::of(const MemoryPlan& memory) {
   database.wal_bytes_per_sync = 1u << 20;
   database.stats_dump_period_sec = 0;
   database.stats_persist_period_sec = 0;
-  database.info_log = std::make_shared<NoLog>();
+  database.info_log = std::make_shared<NoDatabaseLog>();
   database.max_total_wal_size = std::max<std::uint64_t>(2 * memory.write_buffers, 32u << 20);
   // Drops everything after the first damaged write, whether it was truncated by a crash or damaged
   // otherwise. The store then has the state of an earlier moment; filter_recovery.cc handles

@@ -1,6 +1,7 @@
 // Store: the durable side of a frontier, as the frontier uses it.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,12 +29,33 @@ struct HostRead {
   std::optional<HostRecord> record = std::nullopt;  // the result
 };
 
+// The changes of the hosts of one bucket; of all hosts, if the frontier is not shared.
+struct BatchPart {
+  std::uint32_t bucket = 0;
+  const StoreBatch* batch = nullptr;
+};
+
+// Links for the owner of another bucket.
+struct LinksForOwner {
+  std::uint32_t bucket = 0;
+  std::string requests;  // encoded
+};
+
 // Where the committer puts its batches. Thread-safe, as all of a store is.
 class BatchSink {
  public:
   virtual ~BatchSink() = default;
   // Makes all of the batch durable, or nothing.
   virtual Result<void> write(const StoreBatch& batch) = 0;
+  // For a shared frontier: at most one part of each bucket. Each part is durable as a whole when
+  // this returns, and the links are with their owners. If another crawler owns a bucket by then,
+  // the URLs that its part admitted are with that one instead: that is no error.
+  virtual Result<void> write_parts(std::span<const BatchPart> parts,
+                                   std::span<const LinksForOwner> links) {
+    assert(parts.size() == 1 && links.empty());
+    static_cast<void>(links);
+    return write(*parts.front().batch);
+  }
 };
 
 // What shards read, without their locks.

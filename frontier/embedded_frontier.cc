@@ -100,8 +100,9 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
   auto frontier = std::make_unique<FrontierImpl>(
       *options, FrontierParts{.recovery = std::move(recovery),
                               .store = std::move(*store),
-                              .filter = std::move(*filter),
-                              .counters = *counters,
+                              .partitions = std::make_unique<Partitions>(
+                                  std::make_unique<Partition>(std::move(*filter), *counters)),
+                              .clock = static_cast<std::int64_t>(counters->clock),
                               .hash = hash,
                               .ledger = state->manifest.ledger,
                               .set_aside_keys_changed = *keys_changed,

@@ -22,15 +22,15 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     : options_(options),
       retry_(options.retry),
       has_real_clock_(parts.real_clock),
-      clock_(options_.testing.clock, options_.testing.wall_clock,
-             static_cast<std::int64_t>(parts.counters.clock)),
+      clock_(options_.testing.clock, options_.testing.wall_clock, parts.clock),
       memory_(MemoryPlan::of(options.store.max_memory)),
       ledger_(parts.ledger),
       ends_follow_links_(parts.ends_follow_links),
-      admitted_before_(parts.counters.admitted),
+      progress_of_all_(std::move(parts.progress_of_all)),
+      admitted_before_(parts.partitions->counters().admitted),
       recovery_(std::move(parts.recovery)),
       store_(std::move(parts.store)),
-      partition_(std::move(parts.filter), parts.counters, parts.keys),
+      partitions_(std::move(parts.partitions)),
       leases_(options.limits.max_open_leases),
       awaits_lease_(options.store.shards),
       wakes_(options.store.shards),
@@ -38,25 +38,27 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
       addresses_(options.politeness.ip_delay),
       depths_(memory_.depths),
       identity_(parts.hash, options.seen.profile, parts.buckets),
-      admission_(partition_, *store_, depths_, identity_,
+      admission_(*partitions_, *store_, depths_, identity_,
                  {.limits = options.limits,
                   .exact = options.seen.mode == FilterMode::kExact,
                   .sample = ledger_,
                   .cache_bytes = memory_.ledger_cache,
                   .wall_clock = options.testing.wall_clock,
                   .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
-      writer_(*store_, partition_, writer_options(parts.set_aside_keys_changed)) {
+      writer_(*store_, *partitions_, writer_options(parts)) {
   for (std::uint32_t i = 0; i < options_.store.shards; ++i) {
     ShardOptions shard = shard_options(options_, i, memory_.heads);
     if (parts.resumed) shard.restarted = shard.clock();
     shard.wall_clock = [this] { return from_milliseconds(clock_.now()); };
     shard.leases = &leases_;
+    // TEMP shard.rests_since = parts.rests_since;
+    // TEMP shard.may_lease = parts.may_lease;
     if (domains_.enabled()) shard.domains = &domains_;
     if (addresses_.enabled()) shard.addresses = &addresses_;
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
   }
   commits_.emplace(writer_, memory_.commits);
-  if (recovery_) recovery_->begin(partition_.filter(), *commits_, *store_);
+  if (recovery_) recovery_->begin(partitions_->only().filter(), *commits_, *store_);
 }
 
 FrontierImpl::~FrontierImpl() {
@@ -68,12 +70,12 @@ FrontierImpl::~FrontierImpl() {
   static_cast<void>(commits_->close());
 }
 
-GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
+GroupWriterOptions FrontierImpl::writer_options(FrontierParts& parts) {
   GroupWriterOptions options;
   options.ledger = ledger_;
   options.exact = options_.seen.mode == FilterMode::kExact;
   options.max_set_aside = options_.store.max_set_aside;
-  options.set_aside_keys_changed = set_aside_keys_changed;
+  options.set_aside_keys_changed = parts.set_aside_keys_changed;
   options.depths = &depths_;
   options.identity = &identity_;
   options.wall_clock = options_.testing.wall_clock;
@@ -86,6 +88,11 @@ GroupWriterOptions FrontierImpl::writer_options(bool set_aside_keys_changed) {
     return shard_of(host).is_leased(sequence);
   };
   options.after_commit = [this](auto& group, auto& promoted) { after_commit(group, promoted); };
+  options.encode_links = std::move(parts.encode_links);
+  options.retired = [this, told = std::move(parts.retired)](std::uint32_t bucket) {
+    forget_bucket(bucket);
+    told(bucket);
+  };
   return options;
 }
 
@@ -115,8 +122,10 @@ Result<void> FrontierImpl::restore() {
                   ? restorer_->run()
                   : restorer_->start(options_.testing.restore_patience);
   if (!read) return read;
-  if (read = writer_.read_first_deferred(); !read) return read;
-  read = read_waiting_depths(*store_, partition_.counters().deepest, identity_, depths_);
+  if (!partitions_->is_shared()) {
+    if (read = writer_.read_first_deferred(); !read) return read;
+  }
+  read = read_waiting_depths(*store_, partitions_->counters().deepest, identity_, depths_);
   restored_ = read.has_value();
   return read;
 }
@@ -138,7 +147,7 @@ void FrontierImpl::count_queues(std::unique_ptr<Store::QueueView> view, std::vec
   queue_counter_.emplace(
       std::move(view), std::move(hosts),
       [this](HostId host, std::uint64_t urls) { shard_of(host).add_counted(host, urls); });
-  const bool few = partition_.counters().open() <= kCountedAtOnce;
+  const bool few = partitions_->counters().open() <= kCountedAtOnce;
   few || options_.testing.deterministic_seed ? queue_counter_->run() : queue_counter_->start();
 }
 
@@ -202,7 +211,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
     if (told || touched[shard]) wakes_.announce(shard);
   }
-  if (recovery_) recovery_->admitted(partition_.counters().admitted);
+  if (recovery_) recovery_->admitted(partitions_->counters().admitted);
 }
 
 // Twice, if ends follow: the first time they are queued.
@@ -232,10 +241,10 @@ Result<Progress> FrontierImpl::progress() const {
   progress.finished = commits_->counters().open() == 0;
   progress.exhausted = is_idle([](const Counters& counters) { return counters.deferred == 0; });
   progress.only_recrawls_wait =
-      partition_.next_deferred() > clock_.now() && is_idle([](const Counters& counters) {
+      partitions_->next_deferred() > clock_.now() && is_idle([](const Counters& counters) {
         return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
       });
-  return progress;
+  return progress_of_all_ ? progress_of_all_(progress) : progress;
 }
 
 Result<void> FrontierImpl::on_wake(std::function<void()> callback,
@@ -303,11 +312,11 @@ Result<FrontierStats> FrontierImpl::stats() const {
   const auto fresh =
       static_cast<double>(counters.admitted - admitted_before_) + (exact ? 0 : wrong);
   stats.measured_false_positive_rate = fresh > 0 ? wrong / fresh : 0;
-  stats.filter = partition_.filter().stats();
+  stats.filter = partitions_->filter_stats();
   stats.false_positive_rate = stats.filter.current_rate;
   // A3: available at any time.
   stats.expected_lost = exact ? 0 : stats.filter.expected_false_positives;
-  stats.filter_warning = partition_.filter().growth_error();
+  stats.filter_warning = partitions_->growth_error();
   return stats;
 }
 

@@ -17,7 +17,7 @@
 #include "frontier/commit/admission_controller.h"
 #include "frontier/commit/commit_queue.h"
 #include "frontier/commit/group_writer.h"
-#include "frontier/commit/partition.h"
+#include "frontier/commit/partitions.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/common/frontier_clock.h"
 #include "frontier/common/wake_notifier.h"
@@ -36,16 +36,23 @@ namespace trawl {
 struct FrontierParts {
   std::unique_ptr<Recovery> recovery;  // may be null
   std::unique_ptr<Store> store;
-  GrowingBloomFilter filter;  // of all that the store has admitted
-  Counters counters;
+  std::unique_ptr<Partitions> partitions;
+  std::int64_t clock;  // Counters::clock: what FrontierClock goes on from
   KeyedHash hash;
   bool ledger;                  // the crawl keeps one
   bool set_aside_keys_changed;  // GroupWriterOptions
   bool resumed;                 // the store held a frontier
   bool real_clock;              // TestingOptions::clock was not given
   bool ends_follow_links;       // see FrontierImpl::submit_end()
-  std::uint32_t buckets = 0;    // UrlIdentity
-  Partition::Keys keys = Partition::Keys::kWhole;
+  // Of a shared frontier.
+  std::uint32_t buckets = 0;  // UrlIdentity
+  std::function<std::string(std::span<const UrlRequest>)> encode_links = {};
+  // Of the hosts of a bucket: see ShardOptions.
+  std::function<std::optional<SteadyTime>(HostId)> rests_since = {};
+  std::function<bool(HostId)> may_lease = {};
+  std::function<void(std::uint32_t bucket)> retired = {};  // it is forgotten: see retire_bucket()
+  // The progress of all processes, if this is that of this one.
+  std::function<Result<Progress>(const Progress&)> progress_of_all = {};
 };
 
 class FrontierImpl final : public Frontier {
@@ -57,6 +64,26 @@ class FrontierImpl final : public Frontier {
   Result<void> restore();
   // Revives all parked hosts and returns their number.
   Result<std::uint64_t> revive_hosts();
+
+  // Of a shared frontier, in frontier_buckets.cc. Takes in a bucket that the store has: its hosts
+  // are leased, and URLs admitted to it, from when this returns. One thread at a time.
+  Result<void> take_bucket(std::uint32_t bucket, std::unique_ptr<Partition> partition);
+  // From now on nothing new is admitted to the bucket, and none of its URLs is leased. When all
+  // that was is written (or passed on by the store), the bucket is forgotten, and
+  // FrontierParts::retired is called.
+  Result<void> retire_bucket(std::uint32_t bucket);
+  // Its open leases, those included whose ends are not durable.
+  std::size_t leased_in(std::uint32_t bucket) const;
+  bool has_bucket(std::uint32_t bucket) const { return partitions_->is_open(bucket); }
+  std::uint32_t bucket_of(std::string_view host) const {
+    return identity_.bucket_of(identity_.host(host));
+  }
+  // Admits what came from other processes, and takes it from the inbox of the bucket. Set when that
+  // is durable.
+  Result<std::future<Result<void>>> take_message(std::uint32_t bucket, const MessageId& id,
+                                                 std::span<const UrlRequest> requests);
+  // The command was executed.
+  Result<std::future<Result<void>>> take_command(std::uint32_t bucket, const MessageId& id);
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,
                                        OfferWait wait) override;
@@ -237,7 +264,9 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<std::string>> name_of(HostId host) const TRAWL_REQUIRES_SHARED(using_store_);
   // Runs on the commit thread: passes to the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
-  GroupWriterOptions writer_options(bool set_aside_keys_changed);
+  GroupWriterOptions writer_options(FrontierParts& parts);
+  // By the committer, for a bucket whose partition is gone.
+  void forget_bucket(std::uint32_t bucket);
 
   const EmbeddedOptions options_;  // with clocks; see set_politeness() for what changes
   mutable Mutex retry_mutex_;
@@ -247,6 +276,7 @@ class FrontierImpl final : public Frontier {
   const MemoryPlan memory_;
   const bool ledger_;
   const bool ends_follow_links_;
+  const std::function<Result<Progress>(const Progress&)> progress_of_all_;
   const std::uint64_t admitted_before_;  // by earlier processes
   Mutex closing_;
   bool closed_ TRAWL_GUARDED_BY(closing_) = false;
@@ -255,7 +285,7 @@ class FrontierImpl final : public Frontier {
   mutable SharedMutex using_store_ TRAWL_ACQUIRED_AFTER(closing_);
   const std::unique_ptr<Recovery> recovery_;
   std::unique_ptr<Store> store_ TRAWL_GUARDED_BY(using_store_);  // empty once closed
-  Partition partition_;
+  const std::unique_ptr<Partitions> partitions_;
   Quota leases_;                                         // leases that may still be given
   mutable std::vector<std::atomic<bool>> awaits_lease_;  // by shard
   mutable WakeNotifier wakes_;

@@ -44,7 +44,7 @@ tl::unexpected<Error> undecodable() {
 
 // Has the committer queue the deferred URLs that are due.
 Result<void> FrontierImpl::promote_due() {
-  if (partition_.next_deferred() > clock_.now()) return {};
+  if (partitions_->next_deferred() > clock_.now()) return {};
   // acquire, release: pairs with after_commit(), which resets it.
   if (promoting_.exchange(true, std::memory_order_acq_rel)) return {};
   return submit([](Operation& operation) { operation.promote = true; });
@@ -240,7 +240,7 @@ std::optional<SteadyTime> FrontierImpl::due(std::uint32_t shard) const {
 }
 
 std::optional<SteadyTime> FrontierImpl::deferred_due() const {
-  const std::int64_t deferred = partition_.next_deferred();
+  const std::int64_t deferred = partitions_->next_deferred();
   // While due URLs are being queued their time does not count: an announcement follows when they
   // are queued.
   if (deferred == Partition::kNever || promoting_.load(std::memory_order_relaxed))
@@ -256,6 +256,7 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   auto record = decode_record(url.record);
   if (!record) return undecodable();
   Operation::Ended ended;
+  if (partitions_->is_shared()) ended.epoch = partitions_->epoch(identity_.bucket_of(url.host));
   ended.host = url.host;
   ended.order = url.order;
   ended.outcome = outcome;

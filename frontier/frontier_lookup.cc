@@ -45,7 +45,8 @@ Result<std::optional<UrlState>> FrontierImpl::find(Fingerprint fingerprint,
                     .redirects = url->redirects,
                     .note = std::move(url->note)};
   }
-  if (!partition_.contains(fingerprint)) return std::nullopt;
+  if (!partitions_->contains(identity_.bucket_of(fingerprint.high), fingerprint))
+    return std::nullopt;
   auto waiting = find_waiting(fingerprint, host);
   if (waiting && !*waiting && host) waiting = find_waiting(fingerprint, std::nullopt);
   if (!waiting || *waiting) return waiting;

@@ -52,7 +52,8 @@ Result<void> QueueRestorer::run() {
   Chunk chunk;
   Result<void> done;
   auto read = store_.visit_queues(
-      0, QueueHeadCache::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
+      first_, QueueHeadCache::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
+        if (host > last_) return false;
         if (chunk.hosts.empty()) note_begun();
         chunk.hosts.emplace_back(host, queue);
         if (chunk.hosts.size() < Chunk::kHosts) return true;

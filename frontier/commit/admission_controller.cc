@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 #include "trawl/url_groups.h"
@@ -48,15 +49,18 @@ PreparedUrls& PreparedUrls::of_this_thread() {
   return prepared;
 }
 
-AdmissionController::AdmissionController(Partition& partition, const CommitReads& store,
+AdmissionController::AdmissionController(Partitions& partitions, const CommitReads& store,
                                          WaitingDepths& depths, const UrlIdentity& identity,
                                          AdmissionOptions options)
-    : partition_(partition),
+    : partitions_(partitions),
       store_(store),
       options_(std::move(options)),
       identity_(identity),
       depths_(depths),
-      cache_(options_.exact ? options_.cache_bytes : 0) {}
+      cache_(options_.exact ? options_.cache_bytes : 0) {
+  assert(!options_.exact || !partitions_.is_shared());  // it has no ledger
+  if (partitions_.is_shared()) forwarded_.emplace();
+}
 
 std::optional<Fingerprint> AdmissionController::identify(const UrlRequest& request, Url& url,
                                                          GivenIdentity& given,
@@ -133,7 +137,7 @@ Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
 Result<void> AdmissionController::find_known(PreparedUrls& prepared) {
   prepared.known_.assign(prepared.n_, 0);
   const std::span<bool> maybe(prepared.flags_.get(), prepared.n_);
-  partition_.contains_batch(prepared.fingerprints_, maybe);
+  partitions_.only().contains_batch(prepared.fingerprints_, maybe);
   std::vector<std::size_t> asked;
   std::vector<Fingerprint> keys;
   for (std::size_t i = 0; i < prepared.n_; ++i) {
@@ -182,7 +186,8 @@ Result<bool> AdmissionController::is_new_exactly(Fingerprint key, bool told_new)
 // In exact mode, false for a URL that is being admitted at the moment: GroupWriter::hold_links()
 // checks it again.
 Result<bool> AdmissionController::is_known(Fingerprint key) const {
-  if (!partition_.contains(key)) return false;
+  const Partition* const partition = partitions_.admitting(identity_.bucket_of(key.high));
+  if (partition == nullptr || !partition->contains(key)) return false;
   if (!options_.exact) return true;
   bool found = false;
   if (auto read = store_.find_in_ledger({&key, 1}, {&found, 1}); !read)
@@ -199,6 +204,11 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
   assert(!options_.exact || prepared.known_.size() == n);
   operation.invalid += requests.size() - n - prepared.held_.size();
   for (const PreparedUrls::Held& link : prepared.held_) {
+    if (!partitions_.is_open(identity_.bucket_of(link.fingerprint.high))) {
+      answers[link.request] = Admission::kForwarded;
+      forward(requests[link.request], link.fingerprint, parent, operation);
+      continue;
+    }
     // An admitted URL waits or is done: it need not be held.
     const auto known = is_known(link.fingerprint);
     if (!known) return tl::unexpected(known.error());
@@ -214,7 +224,7 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     const std::uint32_t depth = requests[prepared.request_[i]].depth;
     if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
   }
-  partition_.insert_batch(prepared.fingerprints_, is_new);
+  insert(prepared);
   auto given = prepared.given_.begin();
   for (std::size_t i = 0; i < n; ++i) {
     const Fingerprint key = prepared.fingerprints_[i];
@@ -230,7 +240,10 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
       }
       is_new[i] = fresh;
     }
-    if (requests[request].seen_only) {
+    if (forwarded_ && prepared.foreign_[i]) {
+      answers[request] = Admission::kForwarded;
+      forward(requests[request], key, parent, operation);
+    } else if (requests[request].seen_only) {
       if (is_new[i]) {
         answers[request] = Admission::kNew;
         operation.seen_only.push_back(key);
@@ -253,6 +266,55 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
   return {};
 }
 
+void AdmissionController::insert(PreparedUrls& prepared) {
+  if (partitions_.is_shared()) return insert_by_bucket(prepared);
+  partitions_.only().insert_batch(prepared.fingerprints_, {prepared.flags_.get(), prepared.n_});
+}
+
+void AdmissionController::insert_by_bucket(PreparedUrls& prepared) {
+  const std::size_t n = prepared.n_;
+  const auto bucket_of = [&](std::uint32_t i) {
+    return identity_.bucket_of(prepared.fingerprints_[i].high);
+  };
+  prepared.foreign_.assign(n, 0);
+  prepared.order_.resize(n);
+  std::iota(prepared.order_.begin(), prepared.order_.end(), 0u);
+  std::ranges::sort(prepared.order_, {}, bucket_of);
+  if (prepared.fresh_size_ < n) {
+    prepared.fresh_ = std::make_unique<bool[]>(n);
+    prepared.fresh_size_ = n;
+  }
+  for (std::size_t first = 0, end = 0; first < n; first = end) {
+    const std::uint32_t bucket = bucket_of(prepared.order_[first]);
+    prepared.keys_.clear();
+    for (; end < n && bucket_of(prepared.order_[end]) == bucket; ++end)
+      prepared.keys_.push_back(prepared.fingerprints_[prepared.order_[end]]);
+    Partition* const partition = partitions_.admitting(bucket);
+    const std::span<bool> fresh(prepared.fresh_.get(), end - first);
+    if (partition != nullptr) {
+      partition->insert_batch(prepared.keys_, fresh);
+    } else {
+      std::ranges::fill(fresh, false);
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      prepared.flags_[prepared.order_[i]] = fresh[i - first];
+      prepared.foreign_[prepared.order_[i]] = partition == nullptr ? 1 : 0;
+    }
+  }
+}
+
+// What the owner needs to decide anew, such as `again`, is always sent.
+void AdmissionController::forward(const UrlRequest& request, Fingerprint fingerprint,
+                                  std::string_view parent, Operation& operation) {
+  const bool plain = !request.again && !request.hold && !request.seen_only;
+  if (plain && !forwarded_->note(fingerprint, request.depth)) {
+    ++operation.seen;
+    return;
+  }
+  operation.forward(Operation::Forwarded::of(identity_.bucket_of(fingerprint.high), request,
+                                             parent_of(request, parent)));
+}
+
 // In two passes with full_fence() in between: see WaitingDepths::mark().
 void AdmissionController::note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                                       Operation& operation) {
@@ -264,6 +326,7 @@ void AdmissionController::note_depths(std::span<const UrlRequest> requests, Prep
     const UrlRequest& request = requests[prepared.request_[i]];
     const Fingerprint key = prepared.fingerprints_[i];
     if (request.seen_only) continue;  // neither waits nor leads to URLs
+    if (forwarded_ && prepared.foreign_[i]) continue;
     if (is_new[i] || request.again) {
       if (request.depth == 0) continue;
       if (!is_new[i]) depths_.unmark(key);
@@ -280,7 +343,7 @@ void AdmissionController::note_depths(std::span<const UrlRequest> requests, Prep
   for (std::size_t i = 0; i < n; ++i) {
     const UrlRequest& request = requests[prepared.request_[i]];
     const Fingerprint key = prepared.fingerprints_[i];
-    if (request.seen_only) continue;
+    if (request.seen_only || (forwarded_ && prepared.foreign_[i])) continue;
     if (is_new[i]) {
       const auto marked = depths_.marked(key);
       if (marked && *marked < request.depth) operation.lowered_depths.emplace_back(key, *marked);

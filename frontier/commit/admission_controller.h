@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,9 +16,10 @@
 #include "trawl/url.h"
 
 #include "frontier/commit/exact_claims.h"
+#include "frontier/commit/forwarded_links.h"
 #include "frontier/commit/ledger_cache.h"
 #include "frontier/commit/operation.h"
-#include "frontier/commit/partition.h"
+#include "frontier/commit/partitions.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
 #include "frontier/store/url_identity.h"
@@ -57,7 +59,13 @@ class PreparedUrls {
   };
   // For URLs with a key or queue of their own, sorted by index.
   std::vector<std::pair<std::size_t, GivenIdentity>> given_;
-  std::vector<Held> held_;    // links to be held
+  std::vector<Held> held_;  // links to be held
+  // In admit(), of a shared frontier.
+  std::vector<char> foreign_;         // 1: another process owns the bucket
+  std::vector<std::uint32_t> order_;  // the URLs by bucket
+  std::vector<Fingerprint> keys_;     // those of one bucket
+  std::unique_ptr<bool[]> fresh_;     // their answers
+  std::size_t fresh_size_ = 0;
   std::vector<char> marked_;  // in admit(): WaitingDepths::mark() found a mark
   std::string key_;
   // In admit(): the filter's answers.
@@ -68,7 +76,7 @@ class PreparedUrls {
 // Thread-safe.
 class AdmissionController {
  public:
-  AdmissionController(Partition& partition, const CommitReads& store, WaitingDepths& depths,
+  AdmissionController(Partitions& partitions, const CommitReads& store, WaitingDepths& depths,
                       const UrlIdentity& identity, AdmissionOptions options);
 
   // Parses and hashes the URLs; answers the requests that need no filter. In exact mode also looks
@@ -90,9 +98,16 @@ class AdmissionController {
     return static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, averted_.load(std::memory_order_relaxed)));
   }
-  std::uint64_t memory() const noexcept { return cache_.memory(); }
+  std::uint64_t memory() const noexcept {
+    return cache_.memory() + (forwarded_ ? ForwardedLinks::memory() : 0);
+  }
 
  private:
+  // Asks the filters; of a shared frontier also which URLs are foreign.
+  void insert(PreparedUrls& prepared);
+  void insert_by_bucket(PreparedUrls& prepared);
+  void forward(const UrlRequest& request, Fingerprint fingerprint, std::string_view parent,
+               Operation& operation);
   Result<void> find_known(PreparedUrls& prepared);
   Result<bool> is_known(Fingerprint key) const;
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);
@@ -111,13 +126,14 @@ class AdmissionController {
   void note_depths(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                    Operation& operation);
 
-  Partition& partition_;
+  Partitions& partitions_;
   const CommitReads& store_;
   const AdmissionOptions options_;
   const UrlIdentity& identity_;
   WaitingDepths& depths_;
   ExactClaims claims_;
   LedgerCache cache_;
+  std::optional<ForwardedLinks> forwarded_;  // of a shared frontier
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::int64_t> averted_{0};
 };

@@ -66,7 +66,7 @@ void CommitQueue::wait_for_room() {
 void CommitQueue::enqueue(std::unique_ptr<Operation> operation) {
   if (operation->durable_already) {
     assert(operation->changes_nothing() && !operation->durable);
-    writer_.partition().count_offers(operation->seen, operation->invalid);
+    writer_.partitions().count_offers(operation->seen, operation->invalid);
     return end(1);
   }
   operation->bytes = operation->size();

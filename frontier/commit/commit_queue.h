@@ -123,7 +123,7 @@ class CommitQueue {
   std::uint64_t queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
   // The durable totals.
-  Counters counters() const { return writer_.partition().counters(); }
+  Counters counters() const { return writer_.partitions().counters(); }
   // Odd while a group is committed and passed to the shards; each commit adds 2.
   std::uint64_t commit_number() const noexcept {
     // acquire: pairs with write(), so that a reader of the number sees what happened before it.

@@ -35,38 +35,71 @@ constexpr std::size_t kPromotedAtOnce = 1024;
 constexpr std::size_t kDroppedAtOnce = 4096;
 // Beyond this number, a false "seen" of the same URL counts each time.
 constexpr std::size_t kWrongOnesKept = 100'000;
+// Links for another owner in one message.
+constexpr std::size_t kLinksInAMessage = 256;
 // Size of the cache of recently held links; a power of 2.
 constexpr std::size_t kHeldLately = 1u << 14;
 
 }  // namespace
 
-GroupWriter::GroupWriter(Store& store, Partition& partition, GroupWriterOptions options)
+GroupWriter::GroupWriter(Store& store, Partitions& partitions, GroupWriterOptions options)
     : store_(store),
-      partition_(partition),
+      partitions_(partitions),
       options_(std::move(options)),
+      parts_(partitions.buckets()),
       held_lately_(kHeldLately) {
   assert(options_.after_commit && options_.now);
   assert(options_.depths == nullptr || options_.identity != nullptr);
 }
 
-Result<void> GroupWriter::read_first_deferred() {
+GroupWriter::Part* GroupWriter::part_of(std::uint64_t id) {
+  return part_of_bucket(partitions_.is_shared() ? options_.identity->bucket_of(id) : 0);
+}
+
+GroupWriter::Part* GroupWriter::part_of_bucket(std::uint32_t bucket) {
+  auto& part = parts_[bucket];
+  if (part && part->partition != nullptr) return part.get();
+  Partition* const partition = partitions_.writing(bucket);
+  if (partition == nullptr) return nullptr;
+  if (!part) part = std::make_unique<Part>();
+  part->bucket = bucket;
+  part->partition = partition;
+  part->before = part->totals = partition->counters();
+  in_use_.push_back(part.get());
+  return part.get();
+}
+
+// With what the operation changes, so that the counts need no batch of their own.
+GroupWriter::Part* GroupWriter::part_of_offers(const Operation& operation) {
+  if (!partitions_.is_shared()) return part_of_bucket(0);
+  if (!operation.admitted.empty()) return part_of(operation.admitted.front().host);
+  if (operation.ended) return part_of(operation.ended->host);
+  return in_use_.empty() ? nullptr : in_use_.front();
+}
+
+void GroupWriter::clear_parts() {
+  for (Part* part : in_use_) {
+    part->partition = nullptr;
+    part->batch.clear();
+    part->fingerprints.clear();
+  }
+  in_use_.clear();
+}
+
+Result<void> GroupWriter::read_first_deferred(std::uint32_t bucket) {
   std::int64_t first = Partition::kNever;
-  auto read = store_.visit_deferred([&](const DeferredUrl& url) {
+  auto read = store_.visit_deferred_of(bucket, [&](const DeferredUrl& url) {
     first = url.not_before;
     return false;
   });
-  partition_.set_next_deferred(first);
+  partitions_.set_next_deferred(bucket, first);
   return read;
 }
 
 Result<void> GroupWriter::write(OperationGroup& group) {
   const OneAtATime::Use use(writing_);
   if (group.empty()) return {};
-  const Counters before = partition_.counters();
-  Counters totals = before;
-  const std::uint64_t first_admission = totals.admitted;
-  batch_.clear();
-  fingerprints_.clear();
+  clear_parts();
   set_aside_now_.clear();
   note_new_ones(group);
   std::vector<QueuedUrl> promoted;
@@ -74,43 +107,50 @@ Result<void> GroupWriter::write(OperationGroup& group) {
       std::ranges::any_of(group, [](const auto& operation) { return operation->promote; });
   // First: deferred URLs have waited longest.
   if (promote_due) {
-    if (auto done = promote(totals, batch_, promoted); !done) return done;
+    if (auto done = promote(promoted); !done) return done;
   }
   // Before the admissions, which remove their URLs from those set aside: one operation of the group
   // may hold a link that another one admits.
   for (auto& operation : group) {
-    if (auto held = hold_links(*operation, totals, batch_); !held) return held;
+    if (auto held = hold_links(*operation); !held) return held;
   }
   for (auto& operation : group) {
-    if (auto added = add_admitted(*operation, totals, batch_); !added) return added;
-    if (auto added = add_seen_only(*operation, totals, batch_); !added) return added;
+    if (auto added = add_admitted(*operation); !added) return added;
+    if (auto added = add_seen_only(*operation); !added) return added;
     if (operation->ended) {
-      if (auto ended = add_ended(*operation->ended, totals, batch_); !ended) return ended;
+      if (auto ended = add_ended(*operation->ended); !ended) return ended;
     }
-    if (auto done = restore(*operation, totals, batch_, promoted); !done) return done;
-    lower_depths(*operation, totals, batch_);
-    totals.seen += operation->seen;
-    totals.invalid += operation->invalid;
+    if (auto done = restore(*operation, promoted); !done) return done;
+    lower_depths(*operation);
+    if (operation->seen + operation->invalid == 0) continue;
+    if (Part* part = part_of_offers(*operation)) {
+      part->totals.seen += operation->seen;
+      part->totals.invalid += operation->invalid;
+    } else {
+      partitions_.count_offers(operation->seen, operation->invalid);
+    }
   }
-  if (!fingerprints_.empty()) batch_.log_admissions(first_admission, fingerprints_);
-  add_changed_hosts(group, batch_);
+  for (Part* part : in_use_) {
+    if (!part->fingerprints.empty())
+      part->batch.log_admissions(part->before.admitted, part->fingerprints);
+  }
+  add_changed_hosts(group);
+  take_messages(group);
 
   if (options_.before_commit) {
     if (auto allowed = options_.before_commit(); !allowed) return allowed;
   }
   const bool wanted = std::ranges::any_of(
       group, [](const auto& operation) { return operation->flush || operation->stop; });
-  if (batch_.empty() && !wanted && totals.differ_by_offers_alone(before)) {
-    // Only counts of offers changed: they become durable with the next change.
-    partition_.take_totals(before, totals);
-  } else if (auto written = commit(batch_, before, totals); !written) {
-    return written;
-  }
+  if (auto written = commit(group, wanted); !written) return written;
   if (promote_due) {
-    if (auto read = read_first_deferred(); !read) return read;
+    for (const Part* part : in_use_) {
+      if (auto read = read_first_deferred(part->bucket); !read) return read;
+    }
   }
   if (auto checked = check_seen(group); !checked) return checked;
   options_.after_commit(group, promoted);
+  retire(group);
   for (auto& operation : group) {
     if (!operation->drop) continue;
     if (auto dropped = drop_some(*operation->drop); !dropped) return dropped;
@@ -118,14 +158,17 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   return {};
 }
 
-Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
-                                       Store::Batch& batch) {
+Result<void> GroupWriter::add_admitted(Operation& operation) {
   for (Operation::Admitted& url : operation.admitted) {
+    Part* const part = part_of(url.host);
+    assert(part != nullptr);  // see Partitions
+    Counters& totals = part->totals;
+    Store::Batch& batch = part->batch;
     // A URL that was not admitted before can be set aside only as a held link, unless its key has
     // changed.
     const bool recrawl = is_recrawl_record(url.record);
     if ((recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0) {
-      const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
+      const auto was_there = forget_set_aside(url.fingerprint, *part);
       if (!was_there) return tl::unexpected(was_there.error());
       if (*was_there && options_.depths != nullptr) options_.depths->remove_double(url.fingerprint);
     }
@@ -133,11 +176,11 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
     url.sequence = totals.sequence++;
     ++totals.admitted;
     totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
-    fingerprints_.push_back(url.fingerprint);
+    part->fingerprints.push_back(url.fingerprint);
     if (url.not_before == 0) {
       batch.add_pending(url.host, {.priority = url.priority, .sequence = url.sequence}, url.record);
     } else {
-      defer(url.not_before, url.sequence, url.host, url.priority, url.record, totals, batch);
+      defer(url.not_before, url.sequence, url.host, url.priority, url.record, *part);
     }
     auto known = recrawl ? was_admitted(url.fingerprint) : false;
     if (!known) return tl::unexpected(known.error());
@@ -149,17 +192,18 @@ Result<void> GroupWriter::add_admitted(Operation& operation, Counters& totals,
 }
 
 // They are logged as all admissions are, so that each way to restore the filter restores them too.
-Result<void> GroupWriter::add_seen_only(const Operation& operation, Counters& totals,
-                                        Store::Batch& batch) {
-  totals.admitted += operation.seen_only.size();
-  totals.seen_only += operation.seen_only.size();
-  fingerprints_.insert(fingerprints_.end(), operation.seen_only.begin(), operation.seen_only.end());
+Result<void> GroupWriter::add_seen_only(const Operation& operation) {
   for (const Fingerprint fingerprint : operation.seen_only) {
-    if (totals.held > 0) {
-      if (auto done = forget_set_aside(fingerprint, totals, batch); !done)
+    Part* const part = part_of(fingerprint.high);
+    assert(part != nullptr);  // see Partitions
+    ++part->totals.admitted;
+    ++part->totals.seen_only;
+    part->fingerprints.push_back(fingerprint);
+    if (part->totals.held > 0) {
+      if (auto done = forget_set_aside(fingerprint, *part); !done)
         return tl::unexpected(done.error());
     }
-    if (options_.ledger) batch.set_ledger(fingerprint, {});
+    if (options_.ledger) part->batch.set_ledger(fingerprint, {});
   }
   return {};
 }
@@ -191,9 +235,12 @@ Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
   return record->has_value();
 }
 
-Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
-                                    Store::Batch& batch) {
+Result<void> GroupWriter::add_ended(Operation::Ended& ended) {
   using Kind = Operation::Ended::Kind;
+  Part* const part = part_of(ended.host);
+  if (part == nullptr || part->partition->epoch() != ended.epoch) return {};
+  Counters& totals = part->totals;
+  Store::Batch& batch = part->batch;
   // N1: in the same batch as the retry or recrawl that follows.
   batch.remove_pending(ended.host, ended.order);
   if (ended.kind == Kind::kRetry) {
@@ -209,11 +256,11 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
     }
   }
   if (ended.set_aside) {
-    if (auto done = set_aside(*ended.set_aside, totals, batch); !done) return done;
+    if (auto done = set_aside(*ended.set_aside); !done) return done;
   }
   if (ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl) {
     defer(ended.not_before, totals.sequence++, ended.host, ended.order.priority, ended.record,
-          totals, batch);
+          *part);
   }
   if (!ended.keeps_by_fingerprint) return {};
   totals.depth_repairs += ended.depth_lowered ? 1 : 0;
@@ -221,7 +268,7 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
       ended.set_aside ? set_aside_now_.find(ended.fingerprint) : set_aside_now_.end();
   const bool waits = ended.kind == Kind::kRetry || ended.kind == Kind::kRecrawl ||
                      (aside != set_aside_now_.end() && aside->second);
-  end_depth(ended, waits, batch);
+  end_depth(ended, waits, *part);
   if (options_.ledger && ended.outcome.requested) {
     batch.set_ledger(ended.fingerprint, {.fetches = ended.fetches,
                                          .status = ended.outcome.status,
@@ -233,20 +280,22 @@ Result<void> GroupWriter::add_ended(Operation::Ended& ended, Counters& totals,
 // Only in the order of commits is it certain which URLs wait: an offered URL may be done by now.
 // depths_ is changed before the batch is durable; a lookup in between finds no note, which is
 // harmless.
-void GroupWriter::lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch) {
+void GroupWriter::lower_depths(const Operation& operation) {
   for (const auto& [fingerprint, depth] : operation.lowered_depths) {
+    Part* const part = part_of(fingerprint.high);
+    if (part == nullptr) continue;
     if (options_.depths != nullptr) {
       if (!options_.depths->is_deeper(fingerprint, depth)) continue;
       options_.depths->expect_notes();
       options_.depths->lower(fingerprint, depth);
     }
-    batch.lower_depth(fingerprint, depth);
-    ++totals.lowered;
+    part->batch.lower_depth(fingerprint, depth);
+    ++part->totals.lowered;
   }
 }
 
 // `waits`: the URL still waits, with the depth of the lease.
-void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch) {
+void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Part& part) {
   const Fingerprint key = ended.fingerprint;
   const std::uint32_t depth = ended.lease.depth;
   bool noted = ended.depth_noted;
@@ -258,7 +307,7 @@ void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Store::Ba
   } else if (waits) {
     return;
   }
-  if (noted) batch.forget_depth(key);
+  if (noted) part.batch.forget_depth(key);
 }
 
 // Forgets the depth of a dropped URL.
@@ -280,14 +329,16 @@ Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerpri
 
 // A held link never replaces an entry; a URL that was queued replaces the entry of its fingerprint.
 // Links may take only half of the room, since URLs that were queued are more important.
-Result<void> GroupWriter::set_aside(const Operation::SetAside& url, Counters& totals,
-                                    Store::Batch& batch) {
+Result<void> GroupWriter::set_aside(const Operation::SetAside& url) {
+  Part* const part = part_of(url.fingerprint.high);
+  if (part == nullptr) return {};
+  Counters& totals = part->totals;
   const auto before = state_of(url.fingerprint);
   if (!before) return tl::unexpected(before.error());
   if (*before && !url.was_queued) return {};
   if (!*before) {
     const std::uint64_t most = url.was_queued ? options_.max_set_aside : options_.max_set_aside / 2;
-    if (totals.set_aside() >= most && !url.always) {
+    if (set_aside_in_all(*part) >= most && !url.always) {
       ++totals.not_set_aside;
       return {};
     }
@@ -295,13 +346,19 @@ Result<void> GroupWriter::set_aside(const Operation::SetAside& url, Counters& to
     --(**before == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
   }
   ++(url.state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
-  batch.set_aside(url.fingerprint, url.value);
+  part->batch.set_aside(url.fingerprint, url.value);
   set_aside_now_[url.fingerprint] = url.state;
   return {};
 }
 
-Result<void> GroupWriter::hold_links(const Operation& operation, Counters& totals,
-                                     Store::Batch& batch) {
+// Those of all partitions of this process: in a shared frontier the limit is one of each process.
+std::uint64_t GroupWriter::set_aside_in_all(const Part& part) const {
+  if (!partitions_.is_shared()) return part.totals.set_aside();
+  const std::uint64_t all = partitions_.counters().set_aside() + part.totals.set_aside();
+  return all - std::min(all, part.before.set_aside());
+}
+
+Result<void> GroupWriter::hold_links(const Operation& operation) {
   for (const Operation::SetAside& link : operation.links_held) {
     Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
     if (lately == link.fingerprint) continue;
@@ -312,93 +369,169 @@ Result<void> GroupWriter::hold_links(const Operation& operation, Counters& total
       if (*known) continue;
     }
     lately = link.fingerprint;
-    if (auto done = set_aside(link, totals, batch); !done) return done;
+    if (auto done = set_aside(link); !done) return done;
   }
   return {};
 }
 
 // Returns false if the URL is not set aside.
-Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Counters& totals,
-                                           Store::Batch& batch) {
+Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Part& part) {
   const auto state = state_of(fingerprint);
   if (!state) return tl::unexpected(state.error());
   if (!*state) return false;
+  Counters& totals = part.totals;
   --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
-  batch.remove_set_aside(fingerprint);
+  part.batch.remove_set_aside(fingerprint);
   set_aside_now_[fingerprint] = std::nullopt;
   held_lately_[fingerprint.low % kHeldLately] = {};
   return true;
 }
 
 // A concurrent call may have restored some of them already.
-Result<void> GroupWriter::restore(Operation& operation, Counters& totals, Store::Batch& batch,
-                                  std::vector<QueuedUrl>& queued) {
+Result<void> GroupWriter::restore(Operation& operation, std::vector<QueuedUrl>& queued) {
   for (Operation::Restored& url : operation.restored) {
-    const auto was_there = forget_set_aside(url.fingerprint, totals, batch);
+    Part* const part = part_of(url.fingerprint.high);
+    if (part == nullptr) continue;
+    const auto was_there = forget_set_aside(url.fingerprint, *part);
     if (!was_there) return tl::unexpected(was_there.error());
     if (*was_there && url.record.empty() && options_.depths != nullptr)
       options_.depths->remove_double(url.fingerprint);
     if (!*was_there || url.record.empty()) continue;
-    ++totals.requeued;
+    ++part->totals.requeued;
     if (options_.depths != nullptr && !options_.depths->may_wait(url.fingerprint))
       options_.depths->add(url.fingerprint, depth_of_record(url.record));
-    const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
-    batch.add_pending(url.host, order, url.record);
+    const QueueOrder order{.priority = url.priority, .sequence = part->totals.sequence++};
+    part->batch.add_pending(url.host, order, url.record);
     queued.push_back({.host = url.host, .order = order, .record = std::move(url.record)});
   }
   return {};
 }
 
 void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId host,
-                        std::int32_t priority, std::string_view record, Counters& totals,
-                        Store::Batch& batch) {
-  batch.add_deferred(not_before, sequence, host, priority, record);
-  ++totals.deferred;
-  totals.recrawls_deferred += is_recrawl_record(record) ? 1 : 0;
+                        std::int32_t priority, std::string_view record, Part& part) {
+  part.batch.add_deferred(not_before, sequence, host, priority, record);
+  ++part.totals.deferred;
+  part.totals.recrawls_deferred += is_recrawl_record(record) ? 1 : 0;
   // Set before the batch is durable: a thread that comes too early finds nothing due, and the time
   // is read again.
-  if (not_before < partition_.next_deferred()) partition_.set_next_deferred(not_before);
+  if (not_before < part.partition->next_deferred())
+    partitions_.set_next_deferred(part.bucket, not_before);
 }
 
-Result<void> GroupWriter::promote(Counters& totals, Store::Batch& batch,
-                                  std::vector<QueuedUrl>& promoted) {
+Result<void> GroupWriter::promote(std::vector<QueuedUrl>& promoted) {
   const std::int64_t now = options_.now();
-  return store_.visit_deferred([&](const DeferredUrl& url) {
+  for (std::uint32_t bucket = 0; bucket < partitions_.buckets(); ++bucket) {
+    const Partition* const partition = partitions_.writing(bucket);
+    if (partition == nullptr || partition->next_deferred() > now) continue;
+    if (auto done = promote(*part_of_bucket(bucket), promoted); !done) return done;
+  }
+  return {};
+}
+
+Result<void> GroupWriter::promote(Part& part, std::vector<QueuedUrl>& promoted) {
+  const std::int64_t now = options_.now();
+  return store_.visit_deferred_of(part.bucket, [&](const DeferredUrl& url) {
     if (url.not_before > now || promoted.size() >= kPromotedAtOnce) return false;
-    const QueueOrder order{.priority = url.priority, .sequence = totals.sequence++};
-    batch.remove_deferred(url);
-    batch.add_pending(url.host, order, url.record);
+    const QueueOrder order{.priority = url.priority, .sequence = part.totals.sequence++};
+    part.batch.remove_deferred(url);
+    part.batch.add_pending(url.host, order, url.record);
     promoted.push_back({.host = url.host, .order = order, .record = url.record});
-    --totals.deferred;
-    totals.recrawls_deferred -= is_recrawl_record(url.record) ? 1 : 0;
+    --part.totals.deferred;
+    part.totals.recrawls_deferred -= is_recrawl_record(url.record) ? 1 : 0;
     return true;
   });
 }
 
-void GroupWriter::add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const {
+void GroupWriter::add_changed_hosts(const OperationGroup& group) {
   for (const auto& operation : group) {
     for (const auto& [host, change] : operation->changed_hosts) {
-      const auto record = options_.record_of(host, change);
+      Part* const part = part_of(host);
+      const auto record = part != nullptr ? options_.record_of(host, change) : std::nullopt;
       if (!record) continue;
       if (record->is_default() && !record->answered) {
-        batch.remove_host(host);
+        part->batch.remove_host(host);
       } else {
-        batch.set_host(host, *record);
+        part->batch.set_host(host, *record);
       }
     }
   }
 }
 
-Result<void> GroupWriter::commit(const Store::Batch& batch, const Counters& before,
-                                 const Counters& changed) {
-  assert(changed.admitted >= before.admitted && changed.sequence >= before.sequence);
-  Counters totals = changed;
-  totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
-  assert(&batch == &batch_);
-  batch_.set_counters(totals);
-  if (auto written = store_.write(batch); !written) return written;
-  partition_.take_totals(before, totals);
+void GroupWriter::take_messages(const OperationGroup& group) {
+  for (const auto& operation : group) {
+    for (const Operation::Taken& taken : operation->taken) {
+      Part* const part = part_of_bucket(taken.bucket);
+      if (part == nullptr) continue;  // its next owner reads it
+      taken.is_command ? part->batch.take_command(taken.id) : part->batch.take_message(taken.id);
+    }
+  }
+}
+
+std::vector<LinksForOwner> GroupWriter::links_of(const OperationGroup& group) const {
+  std::map<std::uint32_t, std::vector<UrlRequest>> by_bucket;
+  for (const auto& operation : group) {
+    for (const Operation::Forwarded& url : operation->forwarded)
+      by_bucket[url.bucket].push_back(url.request());
+  }
+  std::vector<LinksForOwner> links;
+  for (const auto& [bucket, requests] : by_bucket) {
+    for (std::size_t first = 0; first < requests.size(); first += kLinksInAMessage) {
+      const std::size_t n = std::min(requests.size() - first, kLinksInAMessage);
+      links.push_back({.bucket = bucket,
+                       .requests = options_.encode_links(
+                           std::span<const UrlRequest>(requests).subspan(first, n))});
+    }
+  }
+  return links;
+}
+
+// Counts of offers alone become durable with the next change.
+Result<void> GroupWriter::commit(const OperationGroup& group, bool all) {
+  if (all) {
+    for (std::uint32_t bucket = 0; bucket < partitions_.buckets(); ++bucket) {
+      const Partition* const partition = partitions_.writing(bucket);
+      if (partition != nullptr && (!partitions_.is_shared() || partition->has_unsaved_counts()))
+        part_of_bucket(bucket);
+    }
+  }
+  std::vector<Part*> changed;
+  for (Part* part : in_use_) {
+    const bool counted = part->totals != part->before || part->partition->has_unsaved_counts();
+    if (part->is_changed() || (all && (counted || !partitions_.is_shared()))) {
+      changed.push_back(part);
+    } else {
+      part->partition->take_totals(part->before, part->totals, false);
+    }
+  }
+  return write_parts(changed, links_of(group));
+}
+
+Result<void> GroupWriter::write_parts(std::span<Part* const> parts,
+                                      std::span<const LinksForOwner> links) {
+  if (parts.empty() && links.empty()) return {};
+  std::vector<BatchPart> batches;
+  for (Part* part : parts) {
+    assert(part->totals.admitted >= part->before.admitted &&
+           part->totals.sequence >= part->before.sequence);
+    part->totals.clock = static_cast<std::uint64_t>(std::max<std::int64_t>(options_.now(), 0));
+    part->batch.set_counters(part->totals);
+    batches.push_back({.bucket = part->bucket, .batch = &part->batch});
+  }
+  if (auto written = store_.write_parts(batches, links); !written) return written;
+  for (Part* part : parts)
+    part->partition->take_totals(part->before, part->totals);
   return {};
+}
+
+// What was admitted to them is written, or with the next owner.
+void GroupWriter::retire(const OperationGroup& group) {
+  for (const auto& operation : group) {
+    for (const std::uint32_t bucket : operation->retired) {
+      clear_parts();  // which refer to the partition
+      partitions_.remove(bucket);
+      options_.retired(bucket);
+    }
+  }
 }
 
 // The admissions that made the filter call a URL seen are in this group or an earlier one (N4), and
@@ -423,63 +556,68 @@ Result<void> GroupWriter::check_seen(const OperationGroup& group) {
 }
 
 // Deletes the deferred URLs first and completely: otherwise one could be queued, between two parts,
-// at a position that the drop has passed.
+// at a position that the drop has passed. In a bucket that was lost there is nothing to drop.
 Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
   assert(!drop.done);
-  if (drop.deferred_done) return drop_some_queued(drop);
-  return drop_deferred(drop).and_then([&] {
+  clear_parts();
+  Part* const part = part_of(drop.host);
+  if (part == nullptr) {
+    drop.done = true;
+    return {};
+  }
+  if (drop.deferred_done) return drop_some_queued(drop, *part);
+  return drop_deferred(drop, *part).and_then([&] {
     drop.deferred_done = true;
-    return read_first_deferred();
+    return read_first_deferred(part->bucket);
   });
 }
 
-Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop) {
-  batch_.clear();
+Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop, Part& part) {
   QueueRead read{.host = drop.host, .after = drop.behind, .limit = kDroppedAtOnce};
   if (auto done = store_.read_queues(std::span(&read, 1)); !done) return done;
   Dropped dropped;
   for (const QueuedUrl& url : read.urls) {
     if (options_.is_leased(drop.host, url.order.sequence)) continue;
-    batch_.remove_pending(url.host, url.order);
-    drop_depth(url.record, batch_);
+    part.batch.remove_pending(url.host, url.order);
+    drop_depth(url.record, part.batch);
     ++dropped.queued;
   }
   if (!read.urls.empty()) drop.behind = read.urls.back().order;
-  auto committed = commit_drop(drop, dropped);
+  auto committed = commit_drop(drop, dropped, part);
   drop.done = committed && read.ended;
   return committed;
 }
 
 // In one pass, since it reads the deferred URLs of all hosts.
-Result<void> GroupWriter::drop_deferred(Operation::Drop& drop) {
-  batch_.clear();
+Result<void> GroupWriter::drop_deferred(Operation::Drop& drop, Part& part) {
   Dropped dropped;
   Result<void> committed;
-  auto read = store_.visit_deferred([&](const DeferredUrl& url) {
+  auto read = store_.visit_deferred_of(part.bucket, [&](const DeferredUrl& url) {
     if (url.host != drop.host) return true;
-    batch_.remove_deferred(url);
-    drop_depth(url.record, batch_);
+    part.batch.remove_deferred(url);
+    drop_depth(url.record, part.batch);
     dropped.recrawls += is_recrawl_record(url.record) ? 1 : 0;
     if (++dropped.deferred < kDroppedAtOnce) return true;
-    committed = commit_drop(drop, std::exchange(dropped, {}));
-    batch_.clear();
+    committed = commit_drop(drop, std::exchange(dropped, {}), part);
     return committed.has_value();
   });
   if (!read) return read;
-  return committed ? commit_drop(drop, dropped) : committed;
+  return committed ? commit_drop(drop, dropped, part) : committed;
 }
 
-Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& dropped) {
+Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& dropped, Part& part) {
   const std::size_t urls = dropped.queued + dropped.deferred;
   if (urls == 0) return {};
-  const Counters before = partition_.counters();
-  Counters totals = before;
-  totals.dropped += urls;
-  totals.deferred -= dropped.deferred;
-  totals.recrawls_deferred -= dropped.recrawls;
+  part.totals.dropped += urls;
+  part.totals.deferred -= dropped.deferred;
+  part.totals.recrawls_deferred -= dropped.recrawls;
   drop.dropped += urls;
   drop.dropped_queued += dropped.queued;
-  return commit(batch_, before, totals);
+  Part* const parts[] = {&part};
+  auto written = write_parts(parts, {});
+  part.batch.clear();
+  part.before = part.totals = part.partition->counters();
+  return written;
 }
 
 }  // namespace trawl

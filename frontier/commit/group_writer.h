@@ -1,13 +1,15 @@
-// GroupWriter: turns a group of operations on a partition into one batch of its store.
+// GroupWriter: turns a group of operations into one batch of the store for each partition.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +17,7 @@
 
 #include "base/one_thread.h"
 #include "frontier/commit/operation.h"
-#include "frontier/commit/partition.h"
+#include "frontier/commit/partitions.h"
 #include "frontier/commit/waiting_depths.h"
 #include "frontier/store/store.h"
 #include "frontier/store/url_identity.h"
@@ -38,6 +40,10 @@ struct GroupWriterOptions {
   std::function<std::optional<HostRecord>(HostId, std::uint64_t change)> record_of;
   // Whether a URL is leased, and so must stay when its host is dropped.
   std::function<bool(HostId, std::uint64_t sequence)> is_leased;
+  // The links of a shared frontier for other owners, as they are sent.
+  std::function<std::string(std::span<const UrlRequest>)> encode_links;
+  // A partition was removed, as a group asked for it: all that was written for its bucket is done.
+  std::function<void(std::uint32_t bucket)> retired;
   // Called when a group is durable, with the URLs that were queued by it, before the callers that
   // wait for it return.
   std::function<void(OperationGroup&, std::vector<QueuedUrl>& promoted)> after_commit;
@@ -52,60 +58,91 @@ struct SeenChecks {
 // One thread at a time calls write() (CommitQueue); the rest is thread-safe.
 class GroupWriter {
  public:
-  GroupWriter(Store& store, Partition& partition, GroupWriterOptions options);
-  // Reads from the store when the first deferred URL is due.
-  Result<void> read_first_deferred();
+  GroupWriter(Store& store, Partitions& partitions, GroupWriterOptions options);
+  // Reads from the store when the first deferred URL is due: for a frontier that is not shared,
+  // when it is opened.
+  Result<void> read_first_deferred() { return read_first_deferred(0); }
 
-  // Makes the whole group durable, or nothing of it. Of a drop it makes only a part: call again
-  // with the operation until Drop::done.
+  // Makes the whole group durable, or nothing of it (of each partition, in a shared frontier: see
+  // CommitQueue). Of a drop it makes only a part: call again with the operation until Drop::done.
   Result<void> write(OperationGroup& group);
 
   // Whose hosts it writes.
-  Partition& partition() noexcept { return partition_; }
-  const Partition& partition() const noexcept { return partition_; }
+  Partitions& partitions() noexcept { return partitions_; }
+  const Partitions& partitions() const noexcept { return partitions_; }
   SeenChecks seen_checks() const noexcept {
     return {checked_.load(std::memory_order_relaxed), wrong_.load(std::memory_order_relaxed)};
   }
 
  private:
-  Result<void> add_admitted(Operation& operation, Counters& totals, Store::Batch& batch);
-  Result<void> add_seen_only(const Operation& operation, Counters& totals, Store::Batch& batch);
+  // What a group changes in one partition.
+  struct Part {
+    std::uint32_t bucket = 0;
+    Partition* partition = nullptr;
+    Counters before;  // the totals that it began with
+    Counters totals;
+    Store::Batch batch;
+    std::vector<Fingerprint> fingerprints;  // admitted
+
+    // Whether anything must be written.
+    bool is_changed() const { return !batch.empty() || !totals.differ_by_offers_alone(before); }
+  };
+  // The part of what has this HostId or Fingerprint::high; null: its bucket was lost before the
+  // operation came so far.
+  Part* part_of(std::uint64_t id);
+  Part* part_of_bucket(std::uint32_t bucket);
+  // Where the offers of an operation count.
+  Part* part_of_offers(const Operation& operation);
+  // Forgets what the last group or part of a drop had.
+  void clear_parts();
+  Result<void> read_first_deferred(std::uint32_t bucket);
+
+  Result<void> add_admitted(Operation& operation);
+  Result<void> add_seen_only(const Operation& operation);
   void note_new_ones(const OperationGroup& group);
   Result<bool> was_admitted(Fingerprint fingerprint);
-  Result<void> add_ended(Operation::Ended& ended, Counters& totals, Store::Batch& batch);
-  Result<void> set_aside(const Operation::SetAside& url, Counters& totals, Store::Batch& batch);
-  Result<void> hold_links(const Operation& operation, Counters& totals, Store::Batch& batch);
-  Result<void> restore(Operation& operation, Counters& totals, Store::Batch& batch,
-                       std::vector<QueuedUrl>& queued);
-  Result<bool> forget_set_aside(Fingerprint fingerprint, Counters& totals, Store::Batch& batch);
+  Result<void> add_ended(Operation::Ended& ended);
+  Result<void> set_aside(const Operation::SetAside& url);
+  std::uint64_t set_aside_in_all(const Part& part) const;
+  Result<void> hold_links(const Operation& operation);
+  Result<void> restore(Operation& operation, std::vector<QueuedUrl>& queued);
+  Result<bool> forget_set_aside(Fingerprint fingerprint, Part& part);
   Result<std::optional<SetAsideState>> state_of(Fingerprint fingerprint) const;
   void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
-             std::string_view record, Counters& totals, Store::Batch& batch);
-  Result<void> promote(Counters& totals, Store::Batch& batch, std::vector<QueuedUrl>& promoted);
-  void lower_depths(const Operation& operation, Counters& totals, Store::Batch& batch);
-  void end_depth(const Operation::Ended& ended, bool waits, Store::Batch& batch);
+             std::string_view record, Part& part);
+  Result<void> promote(std::vector<QueuedUrl>& promoted);
+  Result<void> promote(Part& part, std::vector<QueuedUrl>& promoted);
+  void lower_depths(const Operation& operation);
+  void end_depth(const Operation::Ended& ended, bool waits, Part& part);
   void drop_depth(std::string_view record, Store::Batch& batch);
-  void add_changed_hosts(const OperationGroup& group, Store::Batch& batch) const;
-  // `before`: the totals that `changed` was computed from.
-  Result<void> commit(const Store::Batch& batch, const Counters& before, const Counters& changed);
+  void add_changed_hosts(const OperationGroup& group);
+  void take_messages(const OperationGroup& group);
+  std::vector<LinksForOwner> links_of(const OperationGroup& group) const;
+  // Writes what changed. `all`: counts of offers, too.
+  Result<void> commit(const OperationGroup& group, bool all);
+  // `parts` are written, with what they changed.
+  Result<void> write_parts(std::span<Part* const> parts, std::span<const LinksForOwner> links);
+  void retire(const OperationGroup& group);
   Result<void> check_seen(const OperationGroup& group);
   Result<void> drop_some(Operation::Drop& drop);
-  Result<void> drop_some_queued(Operation::Drop& drop);
-  Result<void> drop_deferred(Operation::Drop& drop);
+  Result<void> drop_some_queued(Operation::Drop& drop, Part& part);
+  Result<void> drop_deferred(Operation::Drop& drop, Part& part);
   // URLs that one batch of a drop deletes.
   struct Dropped {
     std::size_t queued = 0;
     std::size_t deferred = 0;
     std::size_t recrawls = 0;  // of the deferred ones
   };
-  Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped);
+  Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped, Part& part);
 
   Store& store_;
-  Partition& partition_;
+  Partitions& partitions_;
   const GroupWriterOptions options_;
-  OneAtATime writing_;                     // the committer owns the members without atomic or mutex
-  Store::Batch batch_;                     // reused for its memory
-  std::vector<Fingerprint> fingerprints_;  // the same
+  OneAtATime writing_;  // the committer owns the members without atomic or mutex
+  // By bucket, created when they are needed, and reused for their memory. `in_use_`: those that
+  // this group has.
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<Part*> in_use_;
   // With a ledger, and if the group has offers with `again`: the other fingerprints that it admits.
   std::set<Fingerprint> new_ones_;
   // What the batch changes in kSetAside; nullopt: removed.

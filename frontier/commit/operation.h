@@ -15,6 +15,7 @@
 
 #include "frontier/store/pending_host_changes.h"
 #include "frontier/store/queued_url.h"
+#include "frontier/store/store_batch.h"
 
 namespace trawl {
 
@@ -61,6 +62,47 @@ struct Operation {
     std::uint32_t stored_depth = 0;     // the depth in its queued record
     bool depth_noted = false;           // the store notes a smaller depth
     bool depth_lowered = false;         // the lease had that smaller depth
+    // Partition::epoch() of the lease. Void if the bucket was lost since: whoever has it now leases
+    // the URL again.
+    std::uint32_t epoch = 0;
+  };
+  // A URL for the owner of another bucket.
+  struct Forwarded {
+    std::uint32_t bucket = 0;
+    UrlRequest rest;  // without strings, which are those below
+    std::string url, parent, note, key, queue;
+
+    static Forwarded of(std::uint32_t bucket, const UrlRequest& request, std::string_view parent) {
+      Forwarded forwarded{.bucket = bucket,
+                          .rest = request,
+                          .url = std::string(request.url),
+                          .parent = std::string(parent),
+                          .note = std::string(request.note),
+                          .key = std::string(request.key),
+                          .queue = std::string(request.queue)};
+      UrlRequest& rest = forwarded.rest;
+      rest.url = rest.parent = rest.note = rest.key = rest.queue = {};
+      return forwarded;
+    }
+    // Valid as long as this is.
+    UrlRequest request() const {
+      UrlRequest whole = rest;
+      whole.url = url;
+      whole.parent = parent;
+      whole.note = note;
+      whole.key = key;
+      whole.queue = queue;
+      return whole;
+    }
+    std::uint64_t bytes() const noexcept {
+      return sizeof *this + url.size() + parent.size() + note.size() + key.size() + queue.size();
+    }
+  };
+  // A message or a command from the inbox of a bucket, which this operation executes.
+  struct Taken {
+    std::uint32_t bucket = 0;
+    MessageId id{};
+    bool is_command = false;
   };
   // The deletion of a host's queue, a part with each commit.
   struct Drop {
@@ -90,6 +132,9 @@ struct Operation {
   // Smaller depths of URLs that may wait with a greater one.
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
   std::vector<Fingerprint> seen_to_check;  // answered "seen": to be looked up in the ledger
+  std::vector<Forwarded> forwarded;
+  std::vector<Taken> taken;
+  std::vector<std::uint32_t> retired;  // buckets whose partitions were closed, to be removed
   std::uint64_t seen = 0;
   std::uint64_t invalid = 0;
   bool promote = false;        // queue the deferred URLs that are due
@@ -106,7 +151,8 @@ struct Operation {
   bool changes_nothing() const noexcept {
     return admitted.empty() && seen_only.empty() && !ended && links_held.empty() &&
            restored.empty() && changed_hosts.empty() && lowered_depths.empty() &&
-           seen_to_check.empty() && !promote && !drop && !then && !stop && !flush;
+           seen_to_check.empty() && forwarded.empty() && taken.empty() && retired.empty() &&
+           !promote && !drop && !then && !stop && !flush;
   }
   // Approximate memory in bytes.
   std::uint64_t size() const noexcept {
@@ -124,6 +170,10 @@ struct Operation {
   void hold(SetAside link) {
     bytes += sizeof link + link.value.size();
     links_held.push_back(std::move(link));
+  }
+  void forward(Forwarded url) {
+    bytes += url.bytes();
+    forwarded.push_back(std::move(url));
   }
   void add(Admitted url) {
     bytes += sizeof url + url.record.size();

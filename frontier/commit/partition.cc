@@ -41,7 +41,7 @@ std::size_t Partition::contains_batch(std::span<const Fingerprint> urls,
                   [&](auto keys, auto part) { return filter_.contains_batch(keys, part); });
 }
 
-void Partition::take_totals(const Counters& before, const Counters& totals) {
+void Partition::take_totals(const Counters& before, const Counters& totals, bool saved) {
   const MutexLock lock(mutex_);
   assert(counters_.seen >= before.seen && counters_.invalid >= before.invalid);
   // Offers counted since `before` stay for the next batch.
@@ -50,6 +50,7 @@ void Partition::take_totals(const Counters& before, const Counters& totals) {
   counters_ = totals;
   counters_.seen += seen;
   counters_.invalid += invalid;
+  unsaved_ = !saved || seen + invalid > 0;
 }
 
 }  // namespace trawl

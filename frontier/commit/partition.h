@@ -30,13 +30,15 @@ class Partition {
     kLower,
   };
 
-  // `filter` has the URLs that `counters` count. `epoch`: how often it was taken over by this
-  // process. A partition taken again is another one, and what refers to an earlier one is void.
-  Partition(GrowingBloomFilter filter, const Counters& counters, Keys keys = Keys::kWhole,
-            std::uint32_t epoch = 0)
-      : keys_(keys), epoch_(epoch), filter_(std::move(filter)), counters_(counters) {}
+  // `filter` has the URLs that `counters` count.
+  Partition(GrowingBloomFilter filter, const Counters& counters, Keys keys = Keys::kWhole)
+      : keys_(keys), filter_(std::move(filter)), counters_(counters) {}
 
+  // Which opening of its bucket it is, in a shared frontier. A bucket that is taken again gets
+  // another partition, and what refers to an earlier one is void.
   std::uint32_t epoch() const noexcept { return epoch_; }
+  // Before other threads know it.
+  void set_epoch(std::uint32_t epoch) noexcept { epoch_ = epoch; }
   // Only for its statistics and for saving it.
   const GrowingBloomFilter& filter() const noexcept { return filter_; }
 
@@ -57,10 +59,16 @@ class Partition {
     const MutexLock lock(mutex_);
     counters_.seen += seen;
     counters_.invalid += invalid;
+    unsaved_ = unsaved_ || seen + invalid > 0;
   }
-  // The writer's batch, which changed the totals from `before` to `totals`, is durable, or changed
-  // only counts of offers.
-  void take_totals(const Counters& before, const Counters& totals);
+  // Whether there are counts that are not durable.
+  bool has_unsaved_counts() const {
+    const MutexLock lock(mutex_);
+    return unsaved_;
+  }
+  // The writer's batch, which changed the totals from `before` to `totals`, is durable; or `saved`
+  // is false: it changed only counts of offers, and was not written.
+  void take_totals(const Counters& before, const Counters& totals, bool saved = true);
 
   // When the next deferred URL is due, in ms of FrontierClock; kNever: there is none.
   std::int64_t next_deferred() const noexcept {
@@ -77,11 +85,12 @@ class Partition {
                               Call call);
 
   const Keys keys_;
-  const std::uint32_t epoch_;
+  std::uint32_t epoch_ = 0;
   GrowingBloomFilter filter_;
   std::atomic<std::int64_t> next_deferred_{kNever};
   mutable Mutex mutex_;
   Counters counters_ TRAWL_GUARDED_BY(mutex_);
+  bool unsaved_ TRAWL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace trawl

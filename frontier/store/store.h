@@ -78,6 +78,12 @@ class CommitReads {
   // Calls `visit` with all deferred URLs, by time, until it returns false.
   virtual Result<void> visit_deferred(
       const std::function<bool(const DeferredUrl&)>& visit) const = 0;
+  // The same, of one bucket.
+  virtual Result<void> visit_deferred_of(
+      std::uint32_t bucket, const std::function<bool(const DeferredUrl&)>& visit) const {
+    static_cast<void>(bucket);
+    return visit_deferred(visit);
+  }
   // The state of a URL set aside, if it is.
   virtual Result<std::optional<SetAsideState>> set_aside_state(Fingerprint fingerprint) const = 0;
   virtual Result<std::optional<LedgerRecord>> ledger(Fingerprint fingerprint) const = 0;

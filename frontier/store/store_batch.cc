@@ -29,6 +29,7 @@ void StoreBatch::clear() {
   bytes_.clear();
   entries_.clear();
   messages_.clear();
+  commands_.clear();
 }
 
 void StoreBatch::add_pending(HostId host, const QueueOrder& order, std::string_view record) {
@@ -162,6 +163,8 @@ bool StoreBatch::visit(const Change& change, StoreChanges& changes) {
 Result<void> StoreBatch::visit(StoreChanges& changes) const {
   for (const MessageId& message : messages_)
     changes.take_message(message);
+  for (const MessageId& command : commands_)
+    changes.take_command(command);
   for (std::size_t i = 0; i < entries_.size(); ++i)
     if (!visit(change(i), changes))
       return error(ErrorCode::kCorrupt, "a change of a batch cannot be decoded");

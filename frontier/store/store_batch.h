@@ -39,6 +39,7 @@ class StoreChanges {
   virtual void remove_set_aside(Fingerprint fingerprint) = 0;
   virtual void set_counters(const Counters& counters) = 0;
   virtual void take_message(const MessageId& message) = 0;
+  virtual void take_command(const MessageId&) {}
   // Not every store has a ledger, depths, and rules.
   virtual void set_ledger(Fingerprint, const LedgerRecord&) {}
   virtual void lower_depth(Fingerprint, std::uint32_t) {}
@@ -74,6 +75,8 @@ class StoreBatch {
   // A message of the inbox was read, and what it brought is in this batch or known. Only for stores
   // with an inbox.
   void take_message(const MessageId& message) { messages_.push_back(message); }
+  // The same with a command for the owner, which was executed.
+  void take_command(const MessageId& command) { commands_.push_back(command); }
 
   // Errors: kCorrupt, and nothing else; a batch filled by these functions has none.
   Result<void> visit(StoreChanges& changes) const;
@@ -91,7 +94,8 @@ class StoreBatch {
   std::size_t bytes() const noexcept { return bytes_.size(); }
   // In the order in which they were taken; not among the changes.
   std::span<const MessageId> messages() const noexcept { return messages_; }
-  bool empty() const noexcept { return entries_.empty() && messages_.empty(); }
+  std::span<const MessageId> commands() const noexcept { return commands_; }
+  bool empty() const noexcept { return entries_.empty() && messages_.empty() && commands_.empty(); }
   void clear();
 
  private:
@@ -109,6 +113,7 @@ class StoreBatch {
   std::string bytes_;
   std::vector<Entry> entries_;
   std::vector<MessageId> messages_;
+  std::vector<MessageId> commands_;
 };
 
 }  // namespace trawl

@@ -45,6 +45,9 @@ bool decode_fingerprints(std::string_view value, std::vector<Fingerprint>& out);
 
 std::string encode_counters(const Counters& counters);
 std::optional<Counters> decode_counters(std::string_view value);
+// Adds the totals of another bucket: numbers are summed, and of the greatest depth and of the clock
+// the greater one counts.
+void add_counters(Counters& sum, const Counters& others);
 
 std::array<char, 4> encode_depth(std::uint32_t depth);
 std::optional<std::uint32_t> decode_depth(std::string_view value);

@@ -68,6 +68,14 @@ class UrlIdentity {
   std::uint32_t bucket_of(std::uint64_t id) const noexcept {
     return static_cast<std::uint32_t>((id >> kShift) * buckets_ >> kBucketBits);
   }
+  // The HostIds of a bucket, from the first to the last.
+  std::pair<HostId, HostId> hosts_of(std::uint32_t bucket) const noexcept {
+    assert(bucket < buckets_);
+    const auto first = [this](std::uint64_t of) {
+      return ((of << kBucketBits) + buckets_ - 1) / buckets_ << kShift;
+    };
+    return {first(bucket), bucket + 1 == buckets_ ? ~HostId{0} : first(bucket + 1) - 1};
+  }
   // Which of `shards` has the host: a bucket is in one.
   std::uint32_t shard_of(HostId host, std::uint32_t shards) const noexcept {
     if (buckets_ == 0) return static_cast<std::uint32_t>(scale_to(host, shards));

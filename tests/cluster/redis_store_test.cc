@@ -48,19 +48,20 @@ class Crawler {
             filter->insert(Partition::key_of(url, Partition::Keys::kLower));
         });
     if (!read) return tl::unexpected(read.error());
-    auto frontier =
-        std::make_unique<FrontierImpl>(options, FrontierParts{.recovery = nullptr,
-                                                              .store = std::move(*store),
-                                                              .filter = std::move(*filter),
-                                                              .counters = counters,
-                                                              .hash = hash,
-                                                              .ledger = false,
-                                                              .set_aside_keys_changed = false,
-                                                              .resumed = counters.admitted > 0,
-                                                              .real_clock = false,
-                                                              .ends_follow_links = true,
-                                                              .buckets = 1,
-                                                              .keys = Partition::Keys::kLower});
+    auto frontier = std::make_unique<FrontierImpl>(
+        options,
+        FrontierParts{.recovery = nullptr,
+                      .store = std::move(*store),
+                      .partitions = std::make_unique<Partitions>(std::make_unique<Partition>(
+                          std::move(*filter), counters, Partition::Keys::kLower)),
+                      .clock = static_cast<std::int64_t>(counters.clock),
+                      .hash = hash,
+                      .ledger = false,
+                      .set_aside_keys_changed = false,
+                      .resumed = counters.admitted > 0,
+                      .real_clock = false,
+                      .ends_follow_links = true,
+                      .buckets = 1});
     if (auto restored = frontier->restore(); !restored) return tl::unexpected(restored.error());
     return frontier;
   }

@@ -75,8 +75,10 @@ class CommitQueueTest : public ::testing::Test {
         committed_ += operation->admitted.size();
     };
     writer_.reset();
-    partition_.emplace(GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{});
-    writer_.emplace(store_, *partition_, std::move(options));
+    partitions_.emplace(std::make_unique<Partition>(
+        GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{}));
+    partition_ = &partitions_->only();
+    writer_.emplace(store_, *partitions_, std::move(options));
     return queue_.emplace(*writer_, kMaxBytes);
   }
   std::multiset<std::string> durable() const {
@@ -88,7 +90,8 @@ class CommitQueueTest : public ::testing::Test {
 
   test::FakeStore store_;
   std::size_t committed_ = 0;  // URLs passed to after_commit
-  std::optional<Partition> partition_;
+  std::optional<Partitions> partitions_;
+  Partition* partition_ = nullptr;
   std::optional<GroupWriter> writer_;
   std::optional<CommitQueue> queue_;
 };

@@ -30,17 +30,18 @@ class FrontierWithoutRecoveryTest : public ::testing::TestWithParam<bool>, prote
             filter.insert(fingerprint);
         });
     EXPECT_TRUE(read);
-    auto frontier =
-        std::make_unique<FrontierImpl>(options, FrontierParts{.recovery = nullptr,
-                                                              .store = std::move(store),
-                                                              .filter = std::move(filter),
-                                                              .counters = counters,
-                                                              .hash = hash,
-                                                              .ledger = false,
-                                                              .set_aside_keys_changed = false,
-                                                              .resumed = counters.admitted > 0,
-                                                              .real_clock = true,
-                                                              .ends_follow_links = GetParam()});
+    auto frontier = std::make_unique<FrontierImpl>(
+        options, FrontierParts{.recovery = nullptr,
+                               .store = std::move(store),
+                               .partitions = std::make_unique<Partitions>(
+                                   std::make_unique<Partition>(std::move(filter), counters)),
+                               .clock = static_cast<std::int64_t>(counters.clock),
+                               .hash = hash,
+                               .ledger = false,
+                               .set_aside_keys_changed = false,
+                               .resumed = counters.admitted > 0,
+                               .real_clock = true,
+                               .ends_follow_links = GetParam()});
     EXPECT_TRUE(frontier->restore());
     return frontier;
   }

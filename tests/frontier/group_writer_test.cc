@@ -38,8 +38,10 @@ class GroupWriterTest : public ::testing::Test {
         promoted_.push_back(url.order);
     };
     writer_.reset();
-    partition_.emplace(GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{});
-    writer_.emplace(*store_, *partition_, std::move(options));
+    partitions_.emplace(std::make_unique<Partition>(
+        GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{}));
+    partition_ = &partitions_->only();
+    writer_.emplace(*store_, *partitions_, std::move(options));
   }
 
   Operation& next() { return *group_.emplace_back(std::make_unique<Operation>()); }
@@ -77,7 +79,8 @@ class GroupWriterTest : public ::testing::Test {
   std::vector<QueueOrder> promoted_;
   OperationGroup group_;
   std::unique_ptr<Store> store_;
-  std::optional<Partition> partition_;
+  std::optional<Partitions> partitions_;
+  Partition* partition_ = nullptr;
   std::optional<GroupWriter> writer_;
 };
 

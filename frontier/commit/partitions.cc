@@ -1,0 +1,118 @@
+#include "frontier/commit/partitions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frontier/store/store_records.h"
+
+namespace trawl {
+
+Partitions::Partitions(std::unique_ptr<Partition> only) : shared_(false), slots_(1) {
+  const WriterLock lock(mutex_);
+  Slot& slot = slots_.front();
+  slot.partition = std::move(only);
+  // Relaxed: no other thread knows this object yet.
+  slot.admitting.store(slot.partition.get(), std::memory_order_relaxed);
+  next_deferred_.store(slot.partition->next_deferred(), std::memory_order_relaxed);
+}
+
+Partitions::Partitions(std::uint32_t buckets) : shared_(true), slots_(buckets) {
+  assert(buckets > 0);
+}
+
+void Partitions::open(std::uint32_t bucket, std::unique_ptr<Partition> partition) {
+  const std::int64_t deferred = partition->next_deferred();
+  {
+    const WriterLock lock(mutex_);
+    Slot& slot = slots_[bucket];
+    assert(!slot.partition);
+    slot.partition = std::move(partition);
+    slot.partition->set_epoch(++openings_);
+    // release: pairs with admitting() and epoch().
+    slot.admitting.store(slot.partition.get(), std::memory_order_release);
+    slot.epoch.store(openings_, std::memory_order_release);
+  }
+  set_next_deferred(bucket, deferred);
+}
+
+// The epoch first: what is begun for a bucket that is being closed is void sooner rather than later.
+void Partitions::close(std::uint32_t bucket) {
+  Slot& slot = slots_[bucket];
+  // Relaxed: the pointer stays valid until the writer's remove().
+  slot.epoch.store(0, std::memory_order_relaxed);
+  slot.admitting.store(nullptr, std::memory_order_relaxed);
+}
+
+Partition* Partitions::any_open() const noexcept {
+  for (const Slot& slot : slots_) {
+    // acquire: as admitting().
+    if (Partition* partition = slot.admitting.load(std::memory_order_acquire)) return partition;
+  }
+  return nullptr;
+}
+
+void Partitions::remove(std::uint32_t bucket) {
+  assert(shared_ && !is_open(bucket));
+  {
+    const WriterLock lock(mutex_);
+    slots_[bucket].partition.reset();
+  }
+  set_next_deferred(bucket, Partition::kNever);
+}
+
+void Partitions::set_next_deferred(std::uint32_t bucket, std::int64_t time) {
+  const WriterLock lock(mutex_);
+  if (slots_[bucket].partition) slots_[bucket].partition->set_next_deferred(time);
+  std::int64_t first = Partition::kNever;
+  for_each([&](const Partition& partition) { first = std::min(first, partition.next_deferred()); });
+  next_deferred_.store(first, std::memory_order_relaxed);
+}
+
+Counters Partitions::counters() const {
+  const ReaderLock lock(mutex_);
+  if (!shared_) return only().counters();
+  Counters sum;
+  for_each([&](const Partition& partition) { add_counters(sum, partition.counters()); });
+  return sum;
+}
+
+FilterStats Partitions::filter_stats() const {
+  const ReaderLock lock(mutex_);
+  if (!shared_) return only().filter().stats();
+  FilterStats sum;
+  for_each([&](const Partition& partition) {
+    const FilterStats one = partition.filter().stats();
+    sum.capacity += one.capacity;
+    sum.inserted += one.inserted;
+    sum.memory_bytes += one.memory_bytes;
+    sum.expected_false_positives += one.expected_false_positives;
+    sum.target_rate = std::max(sum.target_rate, one.target_rate);
+    sum.current_rate = std::max(sum.current_rate, one.current_rate);
+    sum.hashes = std::max(sum.hashes, one.hashes);
+    sum.layers = std::max(sum.layers, one.layers);
+    sum.fill = std::max(sum.fill, one.fill);
+  });
+  return sum;
+}
+
+std::string Partitions::growth_error() const {
+  const ReaderLock lock(mutex_);
+  std::string error;
+  for_each([&](const Partition& partition) {
+    if (error.empty()) error = partition.filter().growth_error();
+  });
+  return error;
+}
+
+bool Partitions::contains(std::uint32_t bucket, Fingerprint url) const {
+  const ReaderLock lock(mutex_);
+  const auto& partition = slots_[bucket].partition;
+  return partition && partition->contains(url);
+}
+
+void Partitions::count_offers(std::uint64_t seen, std::uint64_t invalid) {
+  const ReaderLock lock(mutex_);
+  if (Partition* partition = any_open()) partition->count_offers(seen, invalid);
+}
+
+}  // namespace trawl

@@ -1,10 +1,12 @@
 #include "crawler/cli/signal_waiter.h"
 
 #include <cassert>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <thread>
 
 namespace trawl::cli {
 
@@ -12,9 +14,14 @@ bool is_only_thread() {
 #if defined(__SANITIZE_THREAD__)
   return true;  // ThreadSanitizer has a thread of its own
 #else
-  std::error_code failure;
-  const std::filesystem::directory_iterator threads("/proc/self/task", failure);
-  return failure || std::distance(begin(threads), end(threads)) == 1;
+  // A thread that was joined may be listed for a moment.
+  for (int looks = 0; looks < 100; ++looks) {
+    std::error_code failure;
+    const std::filesystem::directory_iterator threads("/proc/self/task", failure);
+    if (failure || std::distance(begin(threads), end(threads)) == 1) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 #endif
 }
 

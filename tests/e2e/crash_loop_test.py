@@ -2,6 +2,7 @@
 fetched. Kills set nothing aside."""
 
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -196,9 +197,10 @@ def harmless_suspects(test, directory, options):
         asked = [request.path for request in site.pages[known:]]
     t.expect_exit(test, done, t.EXIT_DONE, "harmless suspects")
     check_pages(test, "harmless", directory, ["/", *paths], [])
-    test.check("6 URLs were in flight at two crashes" in done.text, "harmless: not reported",
-               done.text[:2000])
-    test.check(len(asked) == 6, f"harmless: requested {asked}")
+    test.check(re.search("[67] URLs were in flight at two crashes", done.text) is not None,
+               "harmless: not reported", done.text[:2000])
+    # The seed once more, if each kill came before its end was written.
+    test.check(sorted(asked) in (paths, ["/", *paths]), f"harmless: requested {asked}")
 
 
 def kills(test, directory, options):

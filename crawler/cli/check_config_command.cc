@@ -13,6 +13,7 @@
 #include "crawler/cli/crawl_input.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
+#include "crawler/config/cluster_config.h"
 #include "crawler/config/config_reference.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/config_warnings.h"
@@ -76,6 +77,22 @@ void say_memory(const CrawlConfig& config, const FetchMemoryPlan& tables) {
   }
 }
 
+// Prints where the frontier is, if crawlers share it; whether the password can be read.
+bool say_cluster(const CrawlConfig& config) {
+  const ClusterConfig& cluster = config.cluster;
+  const auto place = redis_place(cluster);
+  const auto password = read_redis_password(cluster.password_file);
+  if (!password) say(stderr, "cluster.password_file: {}\n", password.error().message);
+  if (!place || !password) return false;
+  std::string nodes;
+  for (const RedisNode& node : place->nodes)
+    nodes += (nodes.empty() ? "" : ", ") + node.text();
+  say("cluster: the crawl {} in Redis at {}{}, {} buckets; this crawler is {}\n", cluster.name,
+      nodes, place->tls == RedisPlace::Tls::kYes ? " with TLS" : "", cluster.buckets,
+      cluster_member(cluster, config.crawl.state_dir));
+  return true;
+}
+
 }  // namespace
 
 int run_check_config(const std::string& file, const std::vector<std::string>& overrides) {
@@ -97,6 +114,7 @@ int run_check_config(const std::string& file, const std::vector<std::string>& ov
       config->crawl.seeds.size() == 1 ? "" : "s");
   const std::string token = robots_token_of(config->crawl);
   say("robots.txt token: {}\n", token.empty() ? "none; the rules for all crawlers apply" : token);
+  if (config->cluster.enabled() && !say_cluster(*config)) return kBadConfig;
   if (const FetchMemoryPlan tables = FetchMemoryPlan::of(*config); tables.most > 0)
     say_memory(*config, tables);
   return kDone;

@@ -445,6 +445,49 @@ Rows filter_and_frontier() {
   };
 }
 
+Rows cluster() {
+  return {
+      KEY(cluster.redis, redis_nodes(),
+          "The Redis Cluster that holds the frontier of a crawl by many crawlers: some of its "
+          "nodes, "
+          "or one server without cluster mode. \"rediss://\" before an address, or tls = true, "
+          "stands for TLS. If unset, the frontier is in the state directory, for this crawler "
+          "alone.",
+          R"(["10.0.0.1:6379", "10.0.0.2:6379"])"),
+      KEY(cluster.name, crawl_name(),
+          "The name of the crawl, the same for all its crawlers; several crawls may share a Redis. "
+          "Required with `redis`.",
+          R"("crawl1")"),
+      KEY(cluster.buckets, integer("buckets", 16, 4096),
+          "Into how many parts the frontier is divided; one crawler owns a part at a time. "
+          "It cannot be changed after the crawl began."),
+      KEY(cluster.member, short_text(kMaxMemberBytes),
+          "The name of this crawler, of which no two may run at the same time. If unset: the name "
+          "of the machine and the state directory.",
+          R"("host-a")"),
+      KEY(cluster.takeover_after, duration(1s, 10min),
+          "How long a crawler must be silent until others take over its buckets. Longer than "
+          "twice the cluster-node-timeout of Redis."),
+      KEY(cluster.durability,
+          one_of<ClusterDurability>(
+              {{"async", ClusterDurability::kAsync,
+                "a node; if one fails together with a crawler, URLs found last may be lost"},
+               {"replicated", ClusterDurability::kReplicated, "and a replica of it, if it has any"},
+               {"synced", ClusterDurability::kSynced, "and their disks; slower"}}),
+          "What must have a change before it counts."),
+      KEY(cluster.username, short_text(255),
+          "The user to log in to Redis as. If unset: \"default\".", R"("trawl")"),
+      KEY(cluster.password_file, path(),
+          "A file with the password of that user in its one line. The password is not shown "
+          "anywhere. If unset: no login.",
+          R"("redis-password")"),
+      KEY(cluster.tls, boolean(), "Use TLS to all nodes, and check their certificates."),
+      KEY(cluster.ca_file, path(),
+          "A file of certificates (PEM) to trust, with TLS. If unset: those of the system.",
+          R"("/etc/ssl/certs/redis-ca.pem")"),
+  };
+}
+
 Rows recrawl() {
   return {
       KEY(recrawl.interval, interval(),
@@ -580,8 +623,8 @@ std::vector<ConfigKey> make_keys() {
   for (auto* make :
        {rows::crawl, rows::scope_rules_and_type, rows::scope_limits, rows::politeness_delays,
         rows::politeness_robots, rows::politeness_backoff, rows::fetch_requests, rows::fetch_limits,
-        rows::fetch_network, rows::links, rows::url, rows::filter_and_frontier, rows::recrawl,
-        rows::output, rows::status, rows::log})
+        rows::fetch_network, rows::links, rows::url, rows::filter_and_frontier, rows::cluster,
+        rows::recrawl, rows::output, rows::status, rows::log})
     std::ranges::move(make(), std::back_inserter(keys));
   return keys;
 }

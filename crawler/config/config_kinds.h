@@ -84,6 +84,11 @@ Kind<std::vector<HostPolitenessText>> host_politeness();
 Kind<std::string> log_level();
 Kind<std::vector<LogRoomLevel>> log_levels();
 
+// [cluster]
+Kind<Strings> redis_nodes();
+Kind<std::string> crawl_name();
+Kind<std::string> short_text(std::size_t most);  // empty unsets it
+
 // [url]: a list of names, by its key; and [[url.host]].
 Kind<std::optional<Strings>> url_names(std::string_view leaf);
 Kind<std::vector<HostRulesText>> url_hosts();

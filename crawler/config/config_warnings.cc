@@ -28,6 +28,9 @@ std::vector<std::string> config_warnings(const CrawlConfig& config) {
         "\"{}\" is longer: set own = true if the host is yours",
         format_duration(*host.delay), host.host, format_duration(config.politeness.delay)));
   }
+  if (const auto place = redis_place(config.cluster);
+      !config.cluster.ca_file.empty() && place && place->tls == RedisPlace::Tls::kNo)
+    warnings.emplace_back("cluster.ca_file has no effect without cluster.tls = true or rediss://");
   if (config.log.max_size > 0 && config.log.file.empty())
     warnings.emplace_back("log.max_size has no effect without log.file");
   return warnings;

@@ -18,6 +18,7 @@
 #include "trawl/result.h"
 #include "trawl/url.h"
 
+#include "crawler/config/cluster_config.h"
 #include "crawler/config/found_as.h"
 #include "crawler/config/log_room.h"
 
@@ -262,6 +263,7 @@ struct CrawlConfig {
     std::uint32_t keep = 2;
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
   } checkpoint;
+  ClusterConfig cluster;
   struct Recrawl {
     std::optional<std::chrono::milliseconds> interval;  // absent: only by `rules`
     std::vector<RecrawlRuleText> rules;                 // first match wins

@@ -11,6 +11,7 @@
 
 #include "trawl/url.h"
 
+#include "crawler/config/config_keys.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/decoder_memory.h"
 #include "crawler/config/host_requests.h"
@@ -34,6 +35,7 @@ class RelatedKeysResolver {
     check_status();
     check_what_needs_another();
     check_logins();
+    check_cluster();
     return std::move(conflicts_);
   }
 
@@ -172,6 +174,30 @@ class RelatedKeysResolver {
                fmt::format("the login for {} needs cookies: remove cookies = false and the header "
                            "Cookie from [[fetch.host]]",
                            host));
+    }
+  }
+
+  void check_cluster() {
+    const ClusterConfig& cluster = config_.cluster;
+    const CrawlConfig defaults;
+    for (const ConfigKey& key : config_keys()) {
+      if (key.table() != "cluster" || given_("cluster.redis") || !given_(key.name) ||
+          key.write(config_) == key.write(defaults))
+        continue;
+      conflict({key.name, "cluster.redis"},
+               "has no effect without cluster.redis: set that, or remove this key");
+    }
+    if (!cluster.enabled()) return;
+    if (cluster.name.empty()) {
+      conflict({"cluster.redis", "cluster.name"},
+               "needs cluster.name, the name of the crawl, which is the same for all its crawlers");
+    }
+    if (const auto place = redis_place(cluster); !place) {
+      conflict({"cluster.redis", "cluster.tls"}, place.error().message);
+    }
+    if (!cluster.username.empty() && cluster.password_file.empty()) {
+      conflict({"cluster.username", "cluster.password_file"},
+               "has no effect without cluster.password_file: set that, or remove this key");
     }
   }
 

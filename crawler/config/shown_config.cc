@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kMostShown = 4096;  // bytes of a value
 
 constexpr std::string_view kHidden = "(hidden)";
-constexpr std::array<std::string_view, 4> kTablesOfThisMachine = {"log", "status", "checkpoint",
-                                                                  "frontier"};
+constexpr std::array<std::string_view, 5> kTablesOfThisMachine = {"log", "status", "checkpoint",
+                                                                  "frontier", "cluster"};
 constexpr std::array<std::string_view, 8> kOfThisMachine = {
     "output.known",       "crawl.state_dir", "crawl.seed_file",  "fetch.ca_file",
     "fetch.cookies_file", "scope.blocklist", "output.directory", "fetch.proxy"};

@@ -192,6 +192,14 @@ Result<void> CrawlImpl::make_rules() {
 }
 
 Result<void> CrawlImpl::open_frontier(const CrawlOpening& opening) {
+  // To be replaced by opening the shared frontier.
+  if (config_.cluster.enabled()) {
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("this version of Trawl cannot crawl with the frontier of the crawl {} "
+                             "in Redis yet: remove [cluster] from the config to crawl with a "
+                             "frontier of its own",
+                             config_.cluster.name));
+  }
   auto options = frontier_options_of(config_);
   if (!options) return tl::unexpected(options.error());
   options->mode = opening.mode;

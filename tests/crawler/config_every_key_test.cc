@@ -192,6 +192,18 @@ admissions = 1_000_000
 max_rate = "50MiB"
 keep = 100
 
+[cluster]
+redis = ["rediss://10.0.0.1:6379", "redis-2.example", "[::1]:7000"]
+name = "crawl-1.a_B"
+buckets = 4096
+member = "host \u00e9"
+takeover_after = "2s"
+durability = "synced"
+username = "us"
+password_file = "/etc/redis-password"
+tls = true
+ca_file = "/etc/redis-ca.pem"
+
 [recrawl]
 interval = "7d"
 rules = [{ match = "*/news/*", interval = "2h" }, { match = "*/old/*", interval = "never" }]
@@ -374,6 +386,16 @@ CrawlConfig every_key() {
   config.filter = {1, 0.25, 2ull << 30, FilterMode::kExact};
   config.frontier = {Durability::kSync, 1'000'000'000, true, 12'345};
   config.checkpoint = {20s, 250ms, 1'000'000, 50u << 20, 100};
+  config.cluster = {.redis = {"rediss://10.0.0.1:6379", "redis-2.example", "[::1]:7000"},
+                    .name = "crawl-1.a_B",
+                    .buckets = 4096,
+                    .member = "host \xc3\xa9",
+                    .takeover_after = 2s,
+                    .durability = ClusterDurability::kSynced,
+                    .username = "us",
+                    .password_file = "/etc/redis-password",
+                    .tls = true,
+                    .ca_file = "/etc/redis-ca.pem"};
   config.recrawl = {.interval = 24h * 7,
                     .rules = {{"*/news/*", 2h}, {"*/old/*", std::nullopt}},
                     .failed = 24h * 3,
@@ -422,6 +444,12 @@ TEST(Config, WrittenAsTomlItIsReadBackTheSame) {
 // What must be set besides for the key to mean anything.
 std::vector<std::string> needed_by(const ConfigKey& key) {
   if (key.name == "crawl.priorities") return {"crawl.order=priority"};
+  if (key.table() == "cluster") {
+    std::vector<std::string> needed = {"cluster.redis=10.0.0.1:6379", "cluster.name=c1"};
+    if (key.name == "cluster.username") needed.emplace_back("cluster.password_file=/password");
+    if (key.name == "cluster.ca_file") needed.emplace_back("cluster.tls=true");
+    return needed;
+  }
   if (key.table() == "output" && key.name != "output.warc") return {"output.warc=true"};
   return {};
 }
@@ -462,6 +490,7 @@ TEST(Config, EachKeyChangesItsFieldAloneAndIsReadBackTheSame) {
     if (key.name == "crawl.seed_file" || key.name == "crawl.seed" ||
         key.name == "fetch.cookies_file")  // whose file is read
       continue;
+    if (key.name == "cluster.redis" || key.name == "cluster.name") continue;  // need each other
     SCOPED_TRACE(key.name);
     const CrawlConfig base = accepted(kMinimal, needed_by(key));
     const CrawlConfig changed = accepted(with_value(key, other_value(key)), needed_by(key));

@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "trawl/result.h"
+#include "trawl/shared_options.h"
 
 #include "frontier/redis/redis_client.h"
 
 namespace trawl {
-
-// What must hold for a write to count: cluster.durability.
-enum class SharedDurability {
-  kAsync,       // a master has it
-  kReplicated,  // a replica has it, if the master has any
-  kSynced,      // and it is on disks
-};
 
 struct RedisCheckOptions {
   std::chrono::milliseconds lease{10'000};  // cluster.takeover_after

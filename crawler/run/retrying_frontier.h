@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "crawler/run/frontier_decorator.h"
+#include "base/frontier_decorator.h"
 
 namespace trawl {
 

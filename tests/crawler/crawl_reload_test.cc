@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "crawler/run/frontier_decorator.h"
+#include "base/frontier_decorator.h"
 #include "tests/crawler/crawl_fixture.h"
 
 namespace trawl {

@@ -19,7 +19,7 @@
 
 #include "crawl_fixture.h"
 #include "crawler/output/line_sink.h"
-#include "crawler/run/frontier_decorator.h"
+#include "base/frontier_decorator.h"
 #include "tests/support/file_faults.h"
 
 namespace trawl {

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "crawler/run/frontier_decorator.h"
+#include "base/frontier_decorator.h"
 
 namespace trawl::test {
 

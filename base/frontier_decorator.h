@@ -17,9 +17,9 @@ namespace trawl {
 
 // Each call is passed to the wrapped frontier by `auto Derived::forward(call) const`, which calls
 // `call()` one or more times and returns its result, or returns an error. Derived may override
-// single calls.
-template <class Derived>
-class FrontierDecorator : public Frontier {
+// single calls. `Base`: what the decorator is, if that is more than a Frontier.
+template <class Derived, class Base = Frontier>
+class FrontierDecorator : public Base {
  public:
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,
                                        OfferWait wait) override {

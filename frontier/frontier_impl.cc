@@ -85,7 +85,7 @@ GroupWriterOptions FrontierImpl::writer_options(FrontierParts& parts) {
     return shard_of(host).record_of(host, change);
   };
   options.is_leased = [this](HostId host, std::uint64_t sequence) {
-    return shard_of(host).is_leased(sequence);
+    return shard_of(host).is_leased(host, sequence);
   };
   options.after_commit = [this](auto& group, auto& promoted) { after_commit(group, promoted); };
   options.encode_links = std::move(parts.encode_links);

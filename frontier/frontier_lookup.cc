@@ -74,8 +74,8 @@ Result<std::optional<UrlState>> FrontierImpl::find_waiting(Fingerprint fingerpri
   auto read =
       store_->visit_pending(host, [&](HostId id, const QueueOrder& order, std::string_view value) {
         if (!is_it(value)) return true;
-        found->kind = shard_of(id).has_lease(order.sequence) ? UrlState::Kind::kLeased
-                                                             : UrlState::Kind::kWaiting;
+        found->kind = shard_of(id).has_lease(id, order.sequence) ? UrlState::Kind::kLeased
+                                                                 : UrlState::Kind::kWaiting;
         return false;
       });
   if (!read) return tl::unexpected(read.error());

@@ -135,9 +135,13 @@ class HostShard {
   // of it counts as repeated from then on. end_drop() sets the queue to what the store then has;
   // everything committed before must have been pushed before. Several drops of a host may overlap.
   void begin_drop(HostId host);
-  bool is_leased(std::uint64_t sequence) { return locked(&ShardState::is_leased, sequence); }
+  bool is_leased(HostId host, std::uint64_t sequence) {
+    return locked(&ShardState::is_leased, host, sequence);
+  }
   // Whether the URL has a lease that is open or whose end is not yet durable.
-  bool has_lease(std::uint64_t sequence) const { return locked(&ShardState::has_lease, sequence); }
+  bool has_lease(HostId host, std::uint64_t sequence) const {
+    return locked(&ShardState::has_lease, host, sequence);
+  }
   // `dropped`: how many URLs left the queue.
   void end_drop(HostId host, std::uint64_t dropped = 0);
 

@@ -23,7 +23,7 @@ void LeaseTable::unlink(List& list, LeaseIndex i) {
 
 LeaseIndex LeaseTable::open(HostIndex host_index, const QueueOrder& order, std::string record,
                             SteadyTime now) {
-  assert(!is_taken(order.sequence));  // N1: one lease a URL
+  assert(!is_taken(hosts_[host_index].id, order.sequence));  // N1: one lease a URL
   const LeaseIndex i = slots_.add();
   LeaseSlot& slot = slots_[i];
   Host& host = hosts_[host_index];
@@ -36,11 +36,11 @@ LeaseIndex LeaseTable::open(HostIndex host_index, const QueueOrder& order, std::
   record_bytes_ += slot.record.capacity();
   by_number_.insert(slot.number, i);
 
-  slot.earlier = newest_of(order.sequence);
+  slot.earlier = newest_of(host.id, order.sequence);
   if (slot.earlier == kNoLease) {
-    by_url_.insert(order.sequence, i);
+    by_url_.insert(url_key(host.id, order.sequence), i);
   } else {
-    by_url_.replace(order.sequence, slot.earlier, i);
+    by_url_.replace(url_key(host.id, order.sequence), slot.earlier, i);
   }
   slot.before = host.newest_lease;
   if (slot.before != kNoLease) slots_[slot.before].after = i;
@@ -54,12 +54,14 @@ LeaseIndex LeaseTable::find(std::uint64_t number) const {
   return by_number_.find(number, [&](LeaseIndex i) { return slots_[i].number == number; });
 }
 
-LeaseIndex LeaseTable::newest_of(std::uint64_t sequence) const {
-  return by_url_.find(sequence, [&](LeaseIndex i) { return slots_[i].order.sequence == sequence; });
+LeaseIndex LeaseTable::newest_of(HostId host, std::uint64_t sequence) const {
+  return by_url_.find(url_key(host, sequence), [&](LeaseIndex i) {
+    return slots_[i].order.sequence == sequence && slots_[i].host_id == host;
+  });
 }
 
-bool LeaseTable::is_taken(std::uint64_t sequence) const {
-  for (LeaseIndex i = newest_of(sequence); i != kNoLease; i = slots_[i].earlier) {
+bool LeaseTable::is_taken(HostId host, std::uint64_t sequence) const {
+  for (LeaseIndex i = newest_of(host, sequence); i != kNoLease; i = slots_[i].earlier) {
     if (slots_[i].state != LeaseSlot::State::kExpired) return true;
   }
   return false;
@@ -77,14 +79,15 @@ void LeaseTable::leave_host(LeaseIndex i) {
 }
 
 void LeaseTable::leave_url(LeaseIndex i) {
+  const HostId host = slots_[i].host_id;
   const std::uint64_t sequence = slots_[i].order.sequence;
   const LeaseIndex earlier = slots_[i].earlier;
-  LeaseIndex later = newest_of(sequence);
+  LeaseIndex later = newest_of(host, sequence);
   if (later == i) {
     if (earlier == kNoLease) {
-      by_url_.erase(sequence, i);
+      by_url_.erase(url_key(host, sequence), i);
     } else {
-      by_url_.replace(sequence, i, earlier);
+      by_url_.replace(url_key(host, sequence), i, earlier);
     }
     return;
   }
@@ -146,15 +149,15 @@ void LeaseTable::end_late(LeaseIndex i) {
   slots_[i].state = LeaseSlot::State::kEnded;
 }
 
-void LeaseTable::forget_url(std::uint64_t sequence) {
-  const LeaseIndex newest = newest_of(sequence);
+void LeaseTable::forget_url(HostId host, std::uint64_t sequence) {
+  const LeaseIndex newest = newest_of(host, sequence);
   if (newest == kNoLease) return;
   LeaseIndex i = newest;
   if (slots_[newest].state == LeaseSlot::State::kOpen) {
     slots_[newest].url_ended = true;
     i = std::exchange(slots_[newest].earlier, kNoLease);
   } else {
-    by_url_.erase(sequence, newest);
+    by_url_.erase(url_key(host, sequence), newest);
   }
   while (i != kNoLease) {
     const LeaseIndex earlier = slots_[i].earlier;
@@ -163,8 +166,8 @@ void LeaseTable::forget_url(std::uint64_t sequence) {
   }
 }
 
-void LeaseTable::forget_expired(std::uint64_t sequence) {
-  LeaseIndex i = newest_of(sequence);
+void LeaseTable::forget_expired(HostId host, std::uint64_t sequence) {
+  LeaseIndex i = newest_of(host, sequence);
   while (i != kNoLease) {
     const LeaseIndex earlier = slots_[i].earlier;
     if (slots_[i].state == LeaseSlot::State::kExpired) {

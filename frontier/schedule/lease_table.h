@@ -1,4 +1,5 @@
-// LeaseTable: the leases of a shard, by number and by URL.
+// LeaseTable: the leases of a shard, by number and by URL. A URL is known by its host and sequence:
+// the sequences of a shared frontier are those of a bucket, and a shard has several.
 #pragma once
 
 #include <cassert>
@@ -57,9 +58,9 @@ class LeaseTable {
   LeaseIndex find(std::uint64_t number) const;
   bool was_given(std::uint64_t number) const { return number >= first_ && number < next_; }
   // The newest lease of a URL; `earlier` links to the others.
-  LeaseIndex newest_of(std::uint64_t sequence) const;
+  LeaseIndex newest_of(HostId host, std::uint64_t sequence) const;
   // True if the URL must not be leased now: it is leased, or its end is not durable yet.
-  bool is_taken(std::uint64_t sequence) const;
+  bool is_taken(HostId host, std::uint64_t sequence) const;
 
   // Ends or expires an open lease: removes it from its host and returns its record.
   std::string end(LeaseIndex i);
@@ -70,9 +71,9 @@ class LeaseTable {
   // Ends an expired lease.
   void end_late(LeaseIndex i);
   // Forgets a URL's leases when its end is durable, except an open one.
-  void forget_url(std::uint64_t sequence);
+  void forget_url(HostId host, std::uint64_t sequence);
   // Forgets a URL's expired leases.
-  void forget_expired(std::uint64_t sequence);
+  void forget_expired(HostId host, std::uint64_t sequence);
   // Forgets the expired leases except the last `most`.
   void limit_expired(std::size_t most);
 
@@ -100,6 +101,7 @@ class LeaseTable {
     LeaseIndex first = kNoLease;
     LeaseIndex last = kNoLease;
   };
+  static std::uint64_t url_key(HostId host, std::uint64_t sequence) { return host + sequence; }
   void append(List& list, LeaseIndex i);
   void unlink(List& list, LeaseIndex i);
   void leave_host(LeaseIndex i);
@@ -109,7 +111,7 @@ class LeaseTable {
   HostTable& hosts_;
   Slab<LeaseSlot> slots_;
   FlatIndex by_number_;
-  FlatIndex by_url_;  // sequence to newest lease
+  FlatIndex by_url_;  // url_key() to newest lease
   List open_;
   List expired_;
   std::size_t expired_count_ = 0;

@@ -251,9 +251,9 @@ void ShardState::begin_drop(HostId id) {
   reschedule(i);
 }
 
-bool ShardState::is_leased(std::uint64_t sequence) {
-  if (leases_.is_taken(sequence)) return true;
-  leases_.forget_expired(sequence);  // their completions now come too late
+bool ShardState::is_leased(HostId host, std::uint64_t sequence) {
+  if (leases_.is_taken(host, sequence)) return true;
+  leases_.forget_expired(host, sequence);  // their completions now come too late
   return false;
 }
 

@@ -82,7 +82,7 @@ void ShardState::add(const QueuedUrl& url) {
     arrived_.push_back(host);
   }
   ++hosts_[host].queued;
-  if (leases_.is_taken(url.order.sequence)) {
+  if (leases_.is_taken(url.host, url.order.sequence)) {
     reschedule(host);  // it may have come into memory for this count alone
   } else {
     queue_url(host, url.order, url.record);
@@ -91,7 +91,7 @@ void ShardState::add(const QueuedUrl& url) {
 
 // The host is in memory while it has URLs in the store: see forget_if_idle().
 void ShardState::end_url(const EndedUrl& url) {
-  leases_.forget_url(url.sequence);
+  leases_.forget_url(url.host, url.sequence);
   const HostIndex host = hosts_.find(url.host);
   if (host == kNoHost) return end_asleep(url.host);
   if (hosts_[host].head_under_way) reads_.note_ended(host, url.sequence);
@@ -368,14 +368,15 @@ EndedLease ShardState::end_late(LeaseIndex lease, const Outcome& outcome,
 std::optional<std::string> ShardState::take_late_record(LeaseIndex lease,
                                                         const std::optional<std::string>& late) {
   const QueueOrder order = leases_[lease].order;
-  const HostIndex host = hosts_.find(leases_[lease].host_id);
-  assert(leases_.newest_of(order.sequence) != kNoLease);
-  LeaseSlot& newest = leases_[leases_.newest_of(order.sequence)];
+  const HostId id = leases_[lease].host_id;
+  const HostIndex host = hosts_.find(id);
+  assert(leases_.newest_of(id, order.sequence) != kNoLease);
+  LeaseSlot& newest = leases_[leases_.newest_of(id, order.sequence)];
   if (newest.state == LeaseSlot::State::kOpen) {
     if (std::exchange(newest.url_ended, true)) return std::nullopt;
     return newest.record;
   }
-  if (host == kNoHost || leases_.is_taken(order.sequence)) return std::nullopt;
+  if (host == kNoHost || leases_.is_taken(id, order.sequence)) return std::nullopt;
   if (auto record = heads_.take(host, order)) return record;
   return hosts_[host].queue.in_rest(order) ? late : std::nullopt;
 }
@@ -395,8 +396,8 @@ std::optional<ShardState::LateRecord> ShardState::late_record(std::uint64_t numb
   if (!id) return std::nullopt;
   assert(is_known(*id));
   const LeaseSlot& slot = leases_[*given_lease(number)];
-  if (leases_.is_taken(slot.order.sequence) || !hosts_[hosts_.find(*id)].queue.in_rest(slot.order))
-    return std::nullopt;
+  if (leases_.is_taken(*id, slot.order.sequence)) return std::nullopt;
+  if (!hosts_[hosts_.find(*id)].queue.in_rest(slot.order)) return std::nullopt;
   return LateRecord{.host = *id, .order = slot.order};
 }
 

@@ -164,8 +164,9 @@ void ShardState::end_read_of(HostIndex i, QueueRead& read, bool is_ahead, bool s
   if (options_.forget_changes) options_.forget_changes(changes);
   HeadReads::merge(host.queue, read, changes);
   // Leased URLs may be in the rest, if URLs of higher priority pushed others out of the head.
-  std::erase_if(read.urls,
-                [&](const QueuedUrl& url) { return leases_.is_taken(url.order.sequence); });
+  std::erase_if(read.urls, [&](const QueuedUrl& url) {
+    return leases_.is_taken(read.host, url.order.sequence);
+  });
   if (!read.urls.empty()) heads_.refill(i, read.urls, is_ahead);
 }
 

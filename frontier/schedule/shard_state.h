@@ -179,8 +179,10 @@ class ShardState {
   void begin_drop(HostId host);
   std::size_t leased() const noexcept { return leases_.leased(); }
   void count_ended_leases();
-  bool is_leased(std::uint64_t sequence);
-  bool has_lease(std::uint64_t sequence) const { return leases_.is_taken(sequence); }
+  bool is_leased(HostId host, std::uint64_t sequence);
+  bool has_lease(HostId host, std::uint64_t sequence) const {
+    return leases_.is_taken(host, sequence);
+  }
   void end_drop(HostId host, std::uint64_t dropped);
   std::optional<HostInfo> info(HostId host);
   // In shard_counts.cc.

@@ -361,9 +361,9 @@ TEST_F(HostShardHosts, WhileAQueueIsDroppedNothingOfItIsLeased) {
   shard.begin_drop(test::id_of("a.test"));
   EXPECT_THAT(lease(shard), IsEmpty());
   for (const std::uint64_t n : {0u, 1u, 2u})
-    EXPECT_TRUE(shard.is_leased(n)) << n;
+    EXPECT_TRUE(shard.is_leased(test::id_of("a.test"), n)) << n;
   for (const std::uint64_t n : {3u, 4u, 5u}) {
-    EXPECT_FALSE(shard.is_leased(n));
+    EXPECT_FALSE(shard.is_leased(test::id_of("a.test"), n));
     store_.remove(queued(n));
   }
   admit(shard, queued(10));

@@ -202,6 +202,27 @@ TEST_F(HostShardLeases, M1_ExpiredOnesAreForgottenTheOldestFirst) {
   EXPECT_THAT(lease(shard), IsEmpty());
 }
 
+// The sequences of a shared frontier are those of a bucket.
+TEST_F(HostShardLeases, HostsMayHaveUrlsWithTheSameSequence) {
+  HostShard shard(store_, options(milliseconds(0), 2));
+  for (const char* const host : {"a.test", "b.test"}) {
+    admit(shard, queued(7, 0, host));
+    admit(shard, queued(8, 0, host));
+  }
+  const auto leases = lease(shard);
+  ASSERT_EQ(leases.size(), 4u);
+  for (const NumberedLease& lease : leases) {
+    const bool is_first = lease.url.host == test::id_of("a.test") && lease.url.order.sequence == 7;
+    if (is_first) complete(shard, lease);
+  }
+  shard.take_inbox();
+  EXPECT_FALSE(shard.is_leased(test::id_of("a.test"), 7));
+  EXPECT_TRUE(shard.has_lease(test::id_of("a.test"), 8));
+  EXPECT_TRUE(shard.has_lease(test::id_of("b.test"), 7));
+  EXPECT_TRUE(shard.has_lease(test::id_of("b.test"), 8));
+  EXPECT_EQ(shard.leased(), 3u);
+}
+
 // It would be counted as dropped and as completed.
 TEST_F(HostShardLeases, ALateCompletionAfterItsUrlWasDroppedIsRepeated) {
   HostShard shard(store_, expiring());
@@ -211,11 +232,11 @@ TEST_F(HostShardLeases, ALateCompletionAfterItsUrlWasDroppedIsRepeated) {
   std::vector<NumberedLease> none;
   ASSERT_TRUE(shard.lease(0, none));
   shard.begin_drop(test::id_of("a.test"));
-  EXPECT_FALSE(shard.is_leased(0));
+  EXPECT_FALSE(shard.is_leased(test::id_of("a.test"), 0));
   // Before the drop is durable.
   EXPECT_EQ(end_of(shard, leases[0].number), LeaseEnd::kRepeated);
   EXPECT_EQ(end_of(shard, leases[1].number), LeaseEnd::kLate);
-  EXPECT_TRUE(shard.is_leased(1)) << "its end is to be committed";
+  EXPECT_TRUE(shard.is_leased(test::id_of("a.test"), 1)) << "its end is to be committed";
   store_.remove(leases[0].url);
   shard.end_drop(test::id_of("a.test"), 1);
   commit_end(shard, leases[1].url);

@@ -421,7 +421,7 @@ class RandomRun {
     std::uint64_t dropped = 0;
     for (ModelUrl& url : urls_) {
       if (url.host != host || url.state == UrlState::kGone) continue;
-      const bool stays = shard_.is_leased(url.url.order.sequence);
+      const bool stays = shard_.is_leased(id(host), url.url.order.sequence);
       ASSERT_EQ(stays, url.state != UrlState::kWaiting);
       if (stays) continue;
       store_.remove(url.url);

@@ -195,7 +195,7 @@ class ReadsRun {
     Store::Batch batch;
     for (Url& url : urls_) {
       if (url.host != host || url.state != State::kWaiting ||
-          shard_.is_leased(url.url.order.sequence))
+          shard_.is_leased(id, url.url.order.sequence))
         continue;
       batch.remove_pending(id, url.url.order);
       url.state = State::kGone;
@@ -318,7 +318,7 @@ void race(std::size_t most_awake, const Outcome& outcome) {
         Store::Batch removed;
         std::uint64_t n = 0;
         std::erase_if(queues[host], [&](const auto& url) {
-          if (shard.is_leased(url.first.sequence)) return false;
+          if (shard.is_leased(host, url.first.sequence)) return false;
           removed.remove_pending(host, url.first);
           gone.insert(url.first.sequence);
           ++n;

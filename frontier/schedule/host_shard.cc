@@ -1,6 +1,7 @@
 // HostShard: the calls that read the store, which they do without the mutex.
 #include "frontier/schedule/host_shard.h"
 
+#include <algorithm>
 #include <span>
 
 namespace trawl {
@@ -31,20 +32,34 @@ Result<void> HostShard::read_store(const std::function<void()>& after_read, Read
   return done;
 }
 
+// Whether some hosts of a read were forgotten meanwhile. It may have failed because of them, and
+// the others are read again.
+template <class Hosts, class Index>
+bool HostShard::lost_any(const Hosts& hosts, const Index& index) const {
+  return std::ranges::any_of(
+      hosts, [&](HostIndex host) { return state_.is_forgotten(host); }, index);
+}
+
 Result<void> HostShard::read_heads(HeadRead& read) {
   auto done = read_store(after_read_, [&] { return store_.read_queues(read.queues); });
+  const bool failed = !done && !lost_any(read.parts, [](const auto& part) { return part.host; });
   state_.end_read(read, done.has_value());
-  return done;
+  return failed ? done : Result<void>{};
 }
 
 Result<void> HostShard::read_records(RecordRead& read) {
   auto done = read_store(after_record_read_, [&] { return store_.read_hosts(read.records); });
+  const bool failed = !done && !lost_any(read.hosts, [](HostIndex host) { return host; });
   state_.end_records(read, done.has_value());
-  return done;
+  return failed ? done : Result<void>{};
 }
 
 Result<void> HostShard::learn_record(HostId host) {
-  while (!state_.is_known(host)) {
+  while (!state_.is_here(host) || !state_.is_known(host)) {
+    if (!state_.is_here(host)) {
+      return error(ErrorCode::kUnavailable,
+                   "the host's bucket does not belong to this crawler now: ask again later");
+    }
     if (state_.closed()) return error(ErrorCode::kClosed, "the frontier is closed");
     if (RecordRead read = state_.begin_record_of(host); read.empty()) {
       read_ended_.wait(mutex_);
@@ -57,7 +72,7 @@ Result<void> HostShard::learn_record(HostId host) {
 
 bool HostShard::try_learn_record(HostId host) {
   auto done = learn_record(host);
-  if (!done) state_.fail(done.error());
+  if (!done && state_.is_here(host)) state_.fail(done.error());
   return done.has_value();
 }
 
@@ -111,7 +126,10 @@ Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) 
       break;
     }
   }
-  if (held) state_.note_handed_out(given());
+  if (held) {
+    state_.take_back(out, before);
+    state_.note_handed_out(given());
+  }
   state_.return_ended_leases();
   return done;
 }
@@ -167,7 +185,9 @@ Result<EndedLease> HostShard::begin_completion(std::uint64_t lease, const Outcom
   const auto learn_host = [&]() -> Result<void> {
     mutex_.assert_held();
     const auto host = state_.late_host(lease);
-    return host ? learn_record(*host) : Result<void>{};
+    if (!host) return {};
+    auto done = learn_record(*host);
+    return done || state_.late_host(lease) ? done : Result<void>{};
   };
   if (auto done = learn_host(); !done) return tl::unexpected(done.error());
   std::optional<std::string> record;
@@ -177,12 +197,34 @@ Result<EndedLease> HostShard::begin_completion(std::uint64_t lease, const Outcom
     from_there.set_rest_from(late->order);
     QueueRead read{.host = late->host, .after = from_there.rest_after(), .limit = 1};
     auto done = read_store(after_read_, [&] { return store_.read_queues(std::span(&read, 1)); });
-    if (done) done = learn_host();  // it may sleep again
+    if (!done && !state_.late_host(lease)) done = {};  // it was forgotten
+    if (done) done = learn_host();                     // it may sleep again
     if (!done) return tl::unexpected(done.error());
     if (!read.urls.empty() && read.urls.front().order == late->order)
       record = std::move(read.urls.front().record);
   }
   return state_.begin_completion(lease, outcome, record);
+}
+
+void HostShard::forget_hosts(const HostRange& range) {
+  if (!locked(&ShardState::begin_forgetting, range)) return;
+  in_parts(kForgottenAtOnce, [&](LeaseIndex from) {
+    return locked(&ShardState::forget_leases, range, from, kForgottenAtOnce);
+  });
+  in_parts(kForgottenAtOnce, [&](HostIndex from) {
+    return locked(&ShardState::forget_some, range, from, kForgottenAtOnce);
+  });
+  for (std::size_t table = 0; table < SleepingHosts::kTables; ++table)
+    locked(&ShardState::forget_sleeping, range, table);
+  locked(&ShardState::end_forgetting, range);
+}
+
+std::size_t HostShard::leased_in(const HostRange& range) {
+  std::size_t leases = 0;
+  in_parts(kHostsAtOnce, [&](LeaseIndex from) {
+    return locked(&ShardState::count_leases, range, from, kHostsAtOnce, leases);
+  });
+  return leases;
 }
 
 void HostShard::close() {

@@ -77,6 +77,29 @@ class HostShard {
   void begin_restore() { locked(&ShardState::begin_restore); }
   void end_restore() { locked(&ShardState::end_restore); }
 
+  // Ranges of hosts, the buckets of a shared frontier, if ShardOptions::in_ranges. They come and go
+  // while other calls are made; those for hosts that the shard does not have find nothing, and
+  // those that need such a host's record return kUnavailable. A range is taken and forgotten as a
+  // whole, and no two ranges overlap.
+  //
+  // begin_taking(): the shard has the hosts from now on. P1: none of their requests starts before
+  // `since` and the delay of the host, of its domain, and of its address. Then the hosts with URLs
+  // are restored in ascending order, and end_taking() follows; other calls may come in between, but
+  // no push_admitted() for the range. What was begun before an earlier forget_hosts() must not be
+  // pushed afterwards.
+  void begin_taking(const HostRange& range, SteadyTime since) {
+    locked(&ShardState::begin_taking, range, since);
+  }
+  void end_taking(const HostRange& range) { locked(&ShardState::end_taking, range); }
+  // Forgets the range's hosts and leases; what was pushed before is dropped. A lease that was open
+  // counts as ended: begin_completion() and begin_failure() answer kRepeated. Nothing, if the shard
+  // does not have the range. Other threads get the mutex in between. Changes of records that are
+  // not durable are lost, as is what was pushed for the range.
+  void forget_hosts(const HostRange& range);
+  // Open leases of the range, including those whose end is not durable. Exact while may_lease() is
+  // false for it: then none is added.
+  std::size_t leased_in(const HostRange& range);
+
   // Leases up to `max` URLs whose hosts are due, and appends them to `out`.
   Result<void> lease(std::size_t max, std::vector<NumberedLease>& out);
   // Open leases, including those whose end is not durable.
@@ -159,7 +182,7 @@ class HostShard {
   }
   // Adds all hosts with URLs or failures, with their ranks. Other threads get the mutex in between.
   void rank_hosts(HostOrder order, RankedHosts& ranked) {
-    in_parts([&](HostIndex from) {
+    in_parts(kHostsAtOnce, [&](HostIndex from) {
       return locked(&ShardState::rank_hosts, order, from, kHostsAtOnce, ranked);
     });
     if (order != HostOrder::kQueued) return;  // those that sleep have no failures
@@ -174,8 +197,9 @@ class HostShard {
   // The delays of domains and addresses are those of ShardOptions::domains and addresses.
   void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry) {
     locked(&ShardState::set_politeness, politeness, retry);
-    in_parts(
-        [&](HostIndex from) { return locked(&ShardState::reschedule_some, from, kHostsAtOnce); });
+    in_parts(kHostsAtOnce, [&](HostIndex from) {
+      return locked(&ShardState::reschedule_some, from, kHostsAtOnce);
+    });
   }
 
  private:
@@ -184,12 +208,15 @@ class HostShard {
   // Hosts that one call looks at while others wait for the mutex: some ten microseconds.
   static constexpr std::size_t kHostsAtOnce = 4096;
 
-  // `call` handles the hosts from a number on, and returns the number after them.
+  // The same for hosts that may have to be forgotten: half a millisecond.
+  static constexpr std::size_t kForgottenAtOnce = 1024;
+
+  // `call` handles `most` hosts or leases from a number on, and returns the number after them.
   template <class Call>
-  static void in_parts(Call&& call) {
-    for (HostIndex from = 0;;) {
-      const HostIndex next = call(from);
-      if (next - from < kHostsAtOnce) return;
+  static void in_parts(std::size_t most, Call&& call) {
+    for (std::uint32_t from = 0;;) {
+      const std::uint32_t next = call(from);
+      if (next - from < most) return;
       from = next;
     }
   }
@@ -222,6 +249,8 @@ class HostShard {
   template <class Read>
   Result<void> read_store(const std::function<void()>& after_read, Read&& read)
       TRAWL_REQUIRES(mutex_);
+  template <class Hosts, class Index>
+  bool lost_any(const Hosts& hosts, const Index& index) const TRAWL_REQUIRES(mutex_);
   Result<void> read_heads(HeadRead& read) TRAWL_REQUIRES(mutex_);
   Result<void> read_records(RecordRead& read) TRAWL_REQUIRES(mutex_);
   struct Settling {

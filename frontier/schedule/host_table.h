@@ -69,6 +69,10 @@ struct Host {
   bool groups_known : 1 = false;  // its domain and `apart` were derived from a URL
   bool apart : 1 = false;         // UrlRequest::queue: without domain and address
   bool is_counted : 1 = true;
+  // It was due while nothing of its range was to be leased: see HostRanges.
+  bool stopped : 1 = false;
+  // It was forgotten while a read of it was under way: nothing leads to it except that read.
+  bool gone : 1 = false;
 
   const HostRecord* record() const noexcept { return extra ? &extra->record : nullptr; }
   bool given_up() const noexcept { return extra && extra->record.given_up; }
@@ -111,9 +115,17 @@ class HostTable {
   void remove(HostIndex i) {
     assert(hosts_[i].leased == 0 && !hosts_[i].queue.has_urls());
     assert(hosts_[i].place == Host::Place::kNowhere);
-    index_.erase(hosts_[i].id, i);
+    if (!hosts_[i].gone) index_.erase(hosts_[i].id, i);
     hosts_.remove(i);
   }
+  // find() no longer finds it; its number remains in use until remove().
+  void detach(HostIndex i) {
+    assert(!hosts_[i].gone);
+    index_.erase(hosts_[i].id, i);
+    hosts_[i].gone = true;
+  }
+  // Whether find() finds a host with this number.
+  bool is_found(HostIndex i) const { return find(hosts_[i].id) == i; }
   Host& operator[](HostIndex i) noexcept { return hosts_[i]; }
   const Host& operator[](HostIndex i) const noexcept { return hosts_[i]; }
 

@@ -135,6 +135,12 @@ std::string LeaseTable::remove(LeaseIndex i) {
   return record;
 }
 
+void LeaseTable::forget(LeaseIndex i) {
+  if (slots_[i].state == LeaseSlot::State::kOpen) end(i);
+  leave_url(i);
+  free(i);
+}
+
 void LeaseTable::renew(LeaseIndex i, SteadyTime expires) {
   assert(slots_[i].state == LeaseSlot::State::kOpen);
   slots_[i].expires = expires;

@@ -77,6 +77,13 @@ class LeaseTable {
   // Forgets the expired leases except the last `most`.
   void limit_expired(std::size_t most);
 
+  // Forgets a lease, in whatever state it is.
+  void forget(LeaseIndex i);
+
+  // All numbers are below this. Not all are in use.
+  LeaseIndex end() const noexcept { return slots_.end(); }
+  bool is_used(LeaseIndex i) const noexcept { return find(slots_[i].number) == i; }
+
   // The open lease that expires first.
   LeaseIndex first_to_expire() const { return open_.first; }
   // When the host's newest open lease was given.

@@ -87,8 +87,8 @@ std::optional<HostCounts> ShardState::counts(HostId id) {
 SteadyTime ShardState::next_turn_with_urls() const {
   const auto has_urls = [this](HostIndex i) { return hosts_[i].queue.has_urls(); };
   if (any_awaits_head() || any_unread()) return last_now_;
-  return std::min(
-      {wake_time(), group_queues_.next_turn(), schedule_.first_time(has_urls, kMostIdleHosts)});
+  return std::min({wake_time(), stopped_until_, group_queues_.next_turn(),
+                   schedule_.first_time(has_urls, kMostIdleHosts)});
 }
 
 // Blocks that have begun stay as they are.

@@ -35,7 +35,7 @@ std::uint64_t bytes_of(const Map& map) {
 // admitted URLs, so that all hosts' shares are equal in the end.
 void ShardState::restore_host(HostId id, const std::optional<HostRecord>& record,
                               const QueueBeginning& queue) {
-  restored_to_ = std::max(restored_to_, id);
+  if (!note_restored(id)) return;
   if (hosts_.find(id) == kNoHost && restore_asleep(id, record, queue)) return;
   HostIndex i = hosts_.find(id);
   if (const std::uint64_t urls = sleeping_.remove(id); urls > 0) {
@@ -196,6 +196,7 @@ void ShardState::learn_domain(HostIndex i, std::string_view name) {
   if (options_.domains == nullptr || hosts_[i].apart || groups_[i].domain != 0) return;
   groups_[i].domain = name.empty() ? std::max<GroupId>(hosts_[i].id, 1)
                                    : options_.domains->id(registrable_domain(without_port(name)));
+  rest_group(hosts_[i].id, *options_.domains, groups_[i].domain);
 }
 
 // Running requests stay recorded for their own address.
@@ -205,6 +206,7 @@ void ShardState::learn_address_only(HostIndex i, std::string_view text) {
   if (groups_[i].address == address) return;
   if (hosts_[i].place == Host::Place::kGroupQueue) unschedule(i);
   groups_[i].address = address;
+  rest_group(hosts_[i].id, *options_.addresses, address);
   reschedule(i);
 }
 
@@ -215,6 +217,7 @@ void ShardState::learn_address(HostIndex i, GroupId address) {
   if (hosts_[i].place == Host::Place::kGroupQueue) unschedule(i);
   groups_[i].address = address;
   if (address != 0) {
+    rest_group(hosts_[i].id, *options_.addresses, address);
     LeaseIndex lease = hosts_[i].newest_lease;
     for (int n = 0; n < kMostMoved && lease != kNoLease; ++n) {
       LeaseSlot& slot = leases_[lease];

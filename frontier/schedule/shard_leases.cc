@@ -44,8 +44,9 @@ ShardState::ShardState(ShardOptions options, ShardInbox& inbox)
                     hosts_),
       heads_(options_.max_head_bytes, hosts_),
       backoff_(options_.retry.host_backoff, options_.retry.max_host_backoff, options_.seed) {
+  const bool rests_all = options_.restarted && !options_.in_ranges;
   for (GroupRateLimiter* const clocks : {options_.domains, options_.addresses}) {
-    if (clocks != nullptr && options_.restarted) clocks->restarted(*options_.restarted);
+    if (clocks != nullptr && rests_all) clocks->restarted(*options_.restarted);
   }
 }
 
@@ -63,6 +64,7 @@ void ShardState::take_inbox() {
         schedule_.prefetch(hosts_[hosts[i]].position);
     }
     for (std::size_t i = 0; i < n; ++i) {
+      if (!is_here(ids[i])) continue;
       if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
         add(*url);
       } else if (const auto* ended = std::get_if<EndedUrl>(&items[i])) {
@@ -131,6 +133,7 @@ SteadyTime ShardState::end_leases() {
   take_inbox();
   const SteadyTime now = look_at_clock();
   expire_leases(now);
+  resume_stopped(now);
   return now;
 }
 
@@ -225,9 +228,13 @@ bool ShardState::has_turn() {
   if (closed()) return false;
   if (any_awaits_head() || any_unread()) return true;
   const SteadyTime now = look_at_clock();  // so that no host is scheduled for this moment again
+  resume_stopped(now);
   while (!schedule_.empty() && schedule_.top().time <= now) {
     const HostIndex host = schedule_.top().number;
-    if (hosts_[host].queue.has_urls()) return true;
+    if (hosts_[host].queue.has_urls()) {
+      if (options_.in_ranges && stops(host)) continue;
+      return true;
+    }
     take_turn(host, false, now);  // it is forgotten, or its turn comes later
   }
   return inbox_.size_approx() > 0 || group_queues_.next_turn() <= now || wake_time() <= now;
@@ -235,7 +242,7 @@ bool ShardState::has_turn() {
 
 std::optional<SteadyTime> ShardState::next_due() const {
   if (inbox_.size_approx() > 0 || any_awaits_head() || any_unread()) return options_.clock();
-  SteadyTime due = std::min(next_turn(), wake_time());
+  SteadyTime due = std::min({next_turn(), wake_time(), stopped_until_});
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);
 }
@@ -269,7 +276,10 @@ void ShardState::expire_leases(SteadyTime now) {
 
 // kNoLease: the lease was given and is forgotten.
 Result<LeaseIndex> ShardState::given_lease(std::uint64_t number) const {
-  if (leases_.was_given(number)) return leases_.find(number);
+  if (leases_.was_given(number)) {
+    const LeaseIndex lease = leases_.find(number);
+    return lease == kNoLease || is_here(leases_[lease].host_id) ? lease : kNoLease;
+  }
   return error(ErrorCode::kNotFound,
                "there is no lease " + std::to_string(number) + ": it may be of an earlier run");
 }

@@ -68,7 +68,8 @@ void ShardState::begin_wanted(std::size_t hosts, std::size_t limit, HeadRead& re
     const HostIndex i = reads_.take_wanted();
     if (i >= hosts_.end() || !hosts_[i].wants_head) continue;  // forgotten, or read alone
     Host& host = hosts_[i];
-    if (host.queue.has_rest() && host.drops == 0 && host.queue.head_urls() < limit) {
+    if (host.queue.has_rest() && host.drops == 0 && host.queue.head_urls() < limit &&
+        may_lease_now(host.id)) {
       begin_read(i, limit, read);
     } else {
       host.wants_head = false;
@@ -150,7 +151,11 @@ void ShardState::end_read(HeadRead& read, bool succeeded) {
   heads_.unreserve(read.reserved);
   for (const HeadRead::Part& part : read.parts) {
     end_read_of(part.host, read.queues[part.queue], read.is_ahead, succeeded);
-    reschedule(part.host);
+    if (hosts_[part.host].gone) {
+      remove_if_read(part.host);
+    } else {
+      reschedule(part.host);
+    }
   }
 }
 
@@ -160,7 +165,7 @@ void ShardState::end_read_of(HostIndex i, QueueRead& read, bool is_ahead, bool s
   stop_awaiting_head(host);
   host.head_under_way = false;
   HeadReads::Changes changes = reads_.end(i);
-  if (!succeeded) return;
+  if (!succeeded || host.gone) return;
   if (options_.forget_changes) options_.forget_changes(changes);
   HeadReads::merge(host.queue, read, changes);
   // Leased URLs may be in the rest, if URLs of higher priority pushed others out of the head.

@@ -33,8 +33,9 @@ constexpr std::size_t kRecordsAtOnce = 256;
 
 HostIndex ShardState::add_host(HostId id) {
   const HostIndex i = hosts_.add(id);
-  // P1: what was started just before a restart is not known, and every host waits its full delay.
-  if (options_.restarted) hosts_[i].surely_started = *options_.restarted;
+  // P1: what was started just before a restart, or by the owner before, is not known, and every
+  // host waits its full delay.
+  if (const auto since = rests_since(id)) hosts_[i].surely_started = *since;
   if (options_.domains != nullptr || options_.addresses != nullptr) {
     if (groups_.size() <= i) groups_.resize(std::max<std::size_t>(i + 1, groups_.size() * 3 / 2));
     groups_[i] = {};
@@ -113,6 +114,10 @@ void ShardState::end_records(const RecordRead& read, bool succeeded) {
     Host& host = hosts_[i];
     assert(host.id == read.records[n].host && host.unread && host.record_under_way);
     host.record_under_way = false;
+    if (host.gone) {
+      remove_if_read(i);
+      continue;
+    }
     if (!succeeded) {
       arrived_.push_back(i);
       continue;
@@ -137,6 +142,7 @@ HostRecord ShardState::record_of(const Host& host) const {
 }
 
 std::optional<HostRecord> ShardState::record_of(HostId id, std::uint64_t change) {
+  if (!is_here(id)) return std::nullopt;
   ++uncommitted_[id];
   const HostIndex i = hosts_.find(id);
   if (i == kNoHost || hosts_[i].unread) return std::nullopt;
@@ -152,7 +158,8 @@ std::optional<HostRecord> ShardState::record_of(HostId id, std::uint64_t change)
 // What record_of() returned is durable.
 void ShardState::note_saved(const SavedHost& saved) {
   const auto host = uncommitted_.find(saved.host);
-  assert(host != uncommitted_.end());
+  assert(host != uncommitted_.end() || options_.in_ranges);
+  if (host == uncommitted_.end()) return;
   if (--host->second == 0) uncommitted_.erase(host);
 }
 

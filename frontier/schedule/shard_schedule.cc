@@ -93,7 +93,8 @@ void ShardState::unschedule(HostIndex i) {
 void ShardState::reschedule(HostIndex i) {
   Host& host = hosts_[i];
   update_counts(host);
-  if (host.unread) return;  // end_records() schedules it
+  if (host.unread) return;   // end_records() schedules it
+  if (host.stopped) return;  // resume_stopped() schedules it
   if (host.awaits_head) {
     // end_read() schedules it.
     if (host.queue.head_empty() && host.queue.has_rest() &&
@@ -140,6 +141,7 @@ HostIndex ShardState::next_host(SteadyTime now) {
 bool ShardState::take_turn(HostIndex i, bool in_group_queue, SteadyTime now) {
   Host& host = hosts_[i];
   assert(host.place == (in_group_queue ? Host::Place::kGroupQueue : Host::Place::kScheduled));
+  if (options_.in_ranges && host.queue.has_urls() && stops(i)) return false;
   if (host.extra && host.extra->record.blocked_until != 0) update_block(i);
   if (awaits_revival(host) && host.extra->unblocked <= now) {
     commit_change(host.id, revive(i));  // it belongs to no operation

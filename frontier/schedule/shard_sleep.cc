@@ -98,6 +98,7 @@ std::size_t ShardState::room_to_wake() const {
 SteadyTime ShardState::wake_time() const {
   if (sleeping_.empty() || ready_hosts() >= 2 * options_.most_awake + kMostWokenAtOnce)
     return SteadyTime::max();
+  if (options_.in_ranges) return std::max(last_now_, wake_not_before_);
   if (!options_.restarted) return last_now_;
   return std::max(last_now_, *options_.restarted + options_.politeness.delay);
 }
@@ -149,9 +150,10 @@ RecordRead ShardState::begin_waking() {
   if (options_.leases != nullptr && !options_.leases->has_any()) return read;
   const bool others_are_due = has_due_host();  // which may end some that sleep
   if (wake_time() > last_now_ || (others_are_due && room_to_wake() < woken_at_once())) return read;
-  while (read.hosts.size() < woken_at_once() && !sleeping_.empty()) {
-    const SleepingHosts::Host next = sleeping_.next();
-    const HostIndex i = wake(next.id, next.urls);
+  while (read.hosts.size() < woken_at_once()) {
+    const auto next = next_to_wake();
+    if (!next) break;
+    const HostIndex i = wake(next->id, next->urls);
     hosts_[i].unread = true;
     begin_record(i, read);
   }

@@ -26,6 +26,7 @@
 #include "frontier/schedule/group_rate_limiter.h"
 #include "frontier/schedule/group_wait_queues.h"
 #include "frontier/schedule/head_reads.h"
+#include "frontier/schedule/host_ranges.h"
 #include "frontier/schedule/host_table.h"
 #include "frontier/schedule/lease_table.h"
 #include "frontier/schedule/queue_head_cache.h"
@@ -54,6 +55,12 @@ struct ShardOptions {
   // The time of a restart, if there was one: requests just before it are unknown, so every host
   // waits its delay from then on (P1).
   std::optional<SteadyTime> restarted;
+  // For a shared frontier: the shard has the hosts of the ranges that it takes, and starts with
+  // none; `restarted` does not count. Otherwise it has all hosts.
+  bool in_ranges = false;
+  // Whether URLs of a host may be leased now, the same for all hosts of a range; null: always.
+  // Called under the shard's lock, often.
+  std::function<bool(HostId)> may_lease = nullptr;
   std::uint64_t first_lease = 1;  // number of the first lease; above those of all earlier runs
   std::uint64_t seed = 0;         // for the random part of waits
   // Heads are read in turn, so that the same calls give the same answers.
@@ -194,6 +201,22 @@ class ShardState {
   void set_politeness(const PolitenessOptions& politeness, const RetryOptions& retry);
   HostIndex reschedule_some(HostIndex from, std::size_t most);
   ShardStats stats();
+  // In shard_ranges.cc: ranges of hosts, if options_.in_ranges.
+  void begin_taking(const HostRange& range, SteadyTime since);
+  void end_taking(const HostRange& range);
+  // False: there is not such a range.
+  bool begin_forgetting(const HostRange& range);
+  LeaseIndex forget_leases(const HostRange& range, LeaseIndex from, std::size_t most);
+  HostIndex forget_some(const HostRange& range, HostIndex from, std::size_t most);
+  void forget_sleeping(const HostRange& range, std::size_t table);
+  void end_forgetting(const HostRange& range);
+  LeaseIndex count_leases(const HostRange& range, LeaseIndex from, std::size_t most,
+                          std::size_t& leases);
+  // Whether the shard has the host's range.
+  bool is_here(HostId id) const { return !options_.in_ranges || ranges_.find(id) != nullptr; }
+  // Whether a host of a read was forgotten since it began.
+  bool is_forgotten(HostIndex i) const { return hosts_[i].gone || !is_here(hosts_[i].id); }
+  void take_back(std::vector<NumberedLease>& leases, std::size_t from);
   // Gives back what was taken for leases that ended.
   void return_ended_leases();
 
@@ -310,8 +333,6 @@ class ShardState {
   bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
                       const QueueBeginning& queue);
   void merge_restored(HostIndex host, const QueueBeginning& queue);
-  // False: the host may have URLs in the store that the shard does not know of.
-  bool is_restored(HostId id) const noexcept { return id <= restored_to_; }
   std::size_t woken_at_once() const;
   std::size_t ready_hosts() const;
   std::size_t room_to_wake() const;
@@ -319,6 +340,22 @@ class ShardState {
   bool may_sleep_with(const HostRecord& record) const;
   bool is_time_to_sleep(HostIndex host);
   void put_to_sleep(HostIndex host);
+
+  // shard_ranges.cc. note_restored(): false if the shard does not have the host. is_restored():
+  // false if the host may have URLs in the store that the shard does not know of.
+  bool note_restored(HostId id);
+  bool is_restored(HostId id) const;
+  // P1: the host has its last request then, if not later.
+  std::optional<SteadyTime> rests_since(HostId id) const;
+  void rest_group(HostId id, GroupRateLimiter& clocks, GroupId group) const;
+  bool may_lease_from(const HostRanges::Taken& range) const;
+  bool may_lease_now(HostId id) const;
+  bool stops(HostIndex host);
+  void resume_stopped(SteadyTime now);
+  bool may_wake(HostId id) const;
+  std::optional<SleepingHosts::Host> next_to_wake();
+  void forget_host(HostIndex host);
+  void remove_if_read(HostIndex host);
 
   // shard_schedule.cc: the schedule of hosts, and their heads.
   std::chrono::milliseconds delay_of(const Host& host) const;
@@ -387,7 +424,10 @@ class ShardState {
 
   HostTable hosts_;
   HostId restored_to_ = std::numeric_limits<HostId>::max();
+  HostRanges ranges_;
+  SteadyTime stopped_until_ = SteadyTime::max();  // ranges_.ask_again()
   SleepingHosts sleeping_;
+  SteadyTime wake_not_before_ = SteadyTime::min();
   std::unordered_map<HostId, GroupId> sleeping_addresses_;  // of those that are known
   // Hosts whose records nobody reads yet. Some may have been read alone.
   std::deque<HostIndex> arrived_;

@@ -98,19 +98,21 @@ std::uint64_t SleepingHosts::remove(HostId host) {
 // Downwards, since a removal moves hosts to lower slots, and an insertion takes higher ones: what
 // comes behind the place stays behind it. A table that was resized has its hosts in about the same
 // order.
-SleepingHosts::Host SleepingHosts::next() {
-  assert(!empty());
+std::optional<SleepingHosts::Host> SleepingHosts::look_at_next() {
+  if (empty()) return std::nullopt;
   for (;;) {
-    Table& table = tables_[turn_];
-    const std::size_t slots = table.slots();
-    if (const auto host = table.last_before(slot_)) {
-      remove(host->id);
-      if (table.slots() != slots) slot_ = slot_ * table.slots() / slots;
-      return *host;
-    }
+    if (const auto host = tables_[turn_].last_before(slot_)) return host;
     turn_ = turn_ + 1 == kTables ? 0 : turn_ + 1;
     slot_ = tables_[turn_].slots();
   }
+}
+
+SleepingHosts::Host SleepingHosts::take(const Host& host) {
+  const Table& table = tables_[turn_];
+  const std::size_t slots = table.slots();
+  remove(host.id);
+  if (table.slots() != slots) slot_ = slot_ * table.slots() / slots;
+  return host;
 }
 
 }  // namespace trawl

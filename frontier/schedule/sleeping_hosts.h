@@ -46,7 +46,19 @@ class SleepingHosts {
     HostId id;
     std::uint64_t urls;
   };
-  Host next();
+  Host next() {
+    return *next(1, [](HostId) { return true; });
+  }
+  // The same for the first that `wanted` accepts of the next `most`, which is at least 1; nothing
+  // if it accepts none of them. They stay, and the next call goes on after them.
+  template <class Wanted>
+  std::optional<Host> next(std::size_t most, const Wanted& wanted) {
+    while (const auto host = look_at_next()) {
+      if (wanted(host->id)) return take(*host);
+      if (--most == 0) break;
+    }
+    return std::nullopt;
+  }
 
   // Calls `visit(HostId, urls)` for the hosts of table number `table`, below kTables.
   static constexpr std::size_t kTables = 256;
@@ -88,6 +100,10 @@ class SleepingHosts {
     std::size_t size_ = 0;
   };
 
+  // The next host, which stays; nothing if there is none.
+  std::optional<Host> look_at_next();
+  // Removes the host that look_at_next() returned last.
+  Host take(const Host& host);
   // The number times `shards` is evenly distributed.
   std::size_t number_of(HostId host) const { return scale_to(host * shards_, kTables); }
 

@@ -7,8 +7,8 @@ namespace trawl {
 
 namespace {
 
-// How long open leases of a bucket that is handed over may take to end. Those that are open then are
-// void: their pages are fetched again.
+// How long open leases of a bucket that is handed over may take to end. Those that are open then
+// are void: their pages are fetched again.
 constexpr std::chrono::seconds kDrainTime(30);
 // How often the thread looks at buckets that drain.
 constexpr std::chrono::milliseconds kLook(20);
@@ -89,9 +89,8 @@ bool BucketTurnover::was_lost(BucketId bucket) const {
 }
 
 bool BucketTurnover::is_empty() const {
-  return std::ranges::all_of(states_, [](const State& state) {
-    return state.stage == Stage::kAbsent && !state.next;
-  });
+  return std::ranges::all_of(
+      states_, [](const State& state) { return state.stage == Stage::kAbsent && !state.next; });
 }
 
 bool BucketTurnover::hand_over_all(std::chrono::steady_clock::time_point until) {

@@ -23,8 +23,8 @@
 
 namespace trawl {
 
-// On a thread of its own, since loading a bucket and draining one take a while, and whoever tells of
-// a bucket must not wait. Events of a bucket are handled in the order in which they come; losses
+// On a thread of its own, since loading a bucket and draining one take a while, and whoever tells
+// of a bucket must not wait. Events of a bucket are handled in the order in which they come; losses
 // before loads of others. Thread-safe.
 class BucketTurnover {
  public:
@@ -78,8 +78,8 @@ class BucketTurnover {
     return states_[bucket].leasable.load(std::memory_order_acquire);
   }
   SteadyTime rests_since(BucketId bucket) const noexcept {
-    return SteadyTime(SteadyTime::duration(
-        states_[bucket].rests_since.load(std::memory_order_relaxed)));
+    return SteadyTime(
+        SteadyTime::duration(states_[bucket].rests_since.load(std::memory_order_relaxed)));
   }
   Counts counts() const;
 
@@ -96,7 +96,7 @@ class BucketTurnover {
     bool was_lost = false;
     bool is_wanted_elsewhere = false;
     std::string token = {};
-    std::optional<Gain> next = {};      // gained; to be loaded when it is absent
+    std::optional<Gain> next = {};  // gained; to be loaded when it is absent
     std::chrono::steady_clock::time_point drained_by = {};
   };
 

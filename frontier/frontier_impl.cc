@@ -51,8 +51,8 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     if (parts.resumed) shard.restarted = shard.clock();
     shard.wall_clock = [this] { return from_milliseconds(clock_.now()); };
     shard.leases = &leases_;
-    // TEMP shard.rests_since = parts.rests_since;
-    // TEMP shard.may_lease = parts.may_lease;
+    shard.in_ranges = partitions_->is_shared();
+    shard.may_lease = parts.may_lease;
     if (domains_.enabled()) shard.domains = &domains_;
     if (addresses_.enabled()) shard.addresses = &addresses_;
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
@@ -97,6 +97,10 @@ GroupWriterOptions FrontierImpl::writer_options(FrontierParts& parts) {
 }
 
 Result<void> FrontierImpl::restore() {
+  if (partitions_->is_shared()) {
+    restored_ = true;  // buckets come later
+    return {};
+  }
   const ReaderLock use(using_store_);
   // The queues stay as they are until this function returns.
   queues_at_restart_ = store_->view_queues();
@@ -122,9 +126,7 @@ Result<void> FrontierImpl::restore() {
                   ? restorer_->run()
                   : restorer_->start(options_.testing.restore_patience);
   if (!read) return read;
-  if (!partitions_->is_shared()) {
-    if (read = writer_.read_first_deferred(); !read) return read;
-  }
+  if (read = writer_.read_first_deferred(); !read) return read;
   read = read_waiting_depths(*store_, partitions_->counters().deepest, identity_, depths_);
   restored_ = read.has_value();
   return read;
@@ -262,7 +264,7 @@ Result<void> FrontierImpl::on_wake(std::function<void()> callback,
 }
 
 bool FrontierImpl::is_idle(bool (*deferred_do)(const Counters&)) const {
-  if (!restorer_->is_done()) return false;
+  if (restorer_ && !restorer_->is_done()) return false;
   // A commit moves URLs between the shards and the deferred ones, so an observation made during a
   // commit is not valid.
   const std::uint64_t commit = commits_->commit_number();

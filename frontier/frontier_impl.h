@@ -47,9 +47,7 @@ struct FrontierParts {
   // Of a shared frontier.
   std::uint32_t buckets = 0;  // UrlIdentity
   std::function<std::string(std::span<const UrlRequest>)> encode_links = {};
-  // Of the hosts of a bucket: see ShardOptions.
-  std::function<std::optional<SteadyTime>(HostId)> rests_since = {};
-  std::function<bool(HostId)> may_lease = {};
+  std::function<bool(HostId)> may_lease = {};              // ShardOptions
   std::function<void(std::uint32_t bucket)> retired = {};  // it is forgotten: see retire_bucket()
   // The progress of all processes, if this is that of this one.
   std::function<Result<Progress>(const Progress&)> progress_of_all = {};
@@ -65,25 +63,34 @@ class FrontierImpl final : public Frontier {
   // Revives all parked hosts and returns their number.
   Result<std::uint64_t> revive_hosts();
 
-  // Of a shared frontier, in frontier_buckets.cc. Takes in a bucket that the store has: its hosts
-  // are leased, and URLs admitted to it, from when this returns. One thread at a time.
-  Result<void> take_bucket(std::uint32_t bucket, std::unique_ptr<Partition> partition);
+  // Of a shared frontier, in frontier_buckets.cc. A bucket that the store has comes in by these
+  // three: its hosts with URLs follow each other in ascending order; `urls`: how many. No request
+  // starts before `since` and the host's delay (P1). From open_bucket() on URLs are admitted to it.
+  void begin_bucket(std::uint32_t bucket, SteadyTime since);
+  void add_host(HostId host, const std::optional<HostRecord>& record, const QueueBeginning& queue,
+                std::uint64_t urls);
+  void open_bucket(std::uint32_t bucket, std::unique_ptr<Partition> partition);
+  // By whoever loads it, if that did not come to its end; else by the committer, see
+  // retire_bucket().
+  void forget_bucket(std::uint32_t bucket);
   // From now on nothing new is admitted to the bucket, and none of its URLs is leased. When all
   // that was is written (or passed on by the store), the bucket is forgotten, and
   // FrontierParts::retired is called.
   Result<void> retire_bucket(std::uint32_t bucket);
   // Its open leases, those included whose ends are not durable.
   std::size_t leased_in(std::uint32_t bucket) const;
+  // Wakes all who wait for leases, or for the end.
+  void wake_all() { announce_to_all(), wakes_.wake_waiters(); }
   bool has_bucket(std::uint32_t bucket) const { return partitions_->is_open(bucket); }
   std::uint32_t bucket_of(std::string_view host) const {
     return identity_.bucket_of(identity_.host(host));
   }
-  // Admits what came from other processes, and takes it from the inbox of the bucket. Set when that
-  // is durable.
-  Result<std::future<Result<void>>> take_message(std::uint32_t bucket, const MessageId& id,
-                                                 std::span<const UrlRequest> requests);
-  // The command was executed.
-  Result<std::future<Result<void>>> take_command(std::uint32_t bucket, const MessageId& id);
+  // Admits what came from another process, and takes the message from the inbox of the bucket; or
+  // takes a command that was executed. `done` is called when that is durable, or with an error.
+  using Done = std::function<void(const Result<void>&)>;
+  void take_message(std::uint32_t bucket, const MessageId& id, std::span<const UrlRequest> requests,
+                    Done done);
+  void take_command(std::uint32_t bucket, const MessageId& id, Done done);
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,
                                        OfferWait wait) override;
@@ -217,10 +224,10 @@ class FrontierImpl final : public Frontier {
   Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const
       TRAWL_REQUIRES_SHARED(using_store_);
   // The changes of ending a lease, without those of a retry or recrawl. `sets_aside`: the URL may
-  // be set aside.
+  // be set aside. `openings`: Partitions::openings() before the lease ended in its shard.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                 const Outcome& outcome, bool sets_aside) const
-      TRAWL_REQUIRES_SHARED(using_store_);
+                                 const Outcome& outcome, bool sets_aside,
+                                 std::uint32_t openings) const TRAWL_REQUIRES_SHARED(using_store_);
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
   void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;
@@ -265,8 +272,13 @@ class FrontierImpl final : public Frontier {
   // Runs on the commit thread: passes to the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
   GroupWriterOptions writer_options(FrontierParts& parts);
-  // By the committer, for a bucket whose partition is gone.
-  void forget_bucket(std::uint32_t bucket);
+  HostRange hosts_of(std::uint32_t bucket) const {
+    const auto [first, last] = identity_.hosts_of(bucket);
+    return {.first = first, .last = last};
+  }
+  HostShard& shard_of_bucket(std::uint32_t bucket) const {
+    return shard_of(identity_.hosts_of(bucket).first);
+  }
 
   const EmbeddedOptions options_;  // with clocks; see set_politeness() for what changes
   mutable Mutex retry_mutex_;

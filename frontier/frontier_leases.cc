@@ -252,11 +252,16 @@ std::optional<SteadyTime> FrontierImpl::deferred_due() const {
 }
 
 Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                             const Outcome& outcome, bool sets_aside) const {
+                                             const Outcome& outcome, bool sets_aside,
+                                             std::uint32_t openings) const {
   auto record = decode_record(url.record);
   if (!record) return undecodable();
   Operation::Ended ended;
-  if (partitions_->is_shared()) ended.epoch = partitions_->epoch(identity_.bucket_of(url.host));
+  if (partitions_->is_shared()) {
+    // A bucket that was opened since had been lost, and the lease with it: 0 is no bucket's.
+    const std::uint32_t epoch = partitions_->epoch(identity_.bucket_of(url.host));
+    ended.epoch = epoch <= openings ? epoch : 0;
+  }
   ended.host = url.host;
   ended.order = url.order;
   ended.outcome = outcome;
@@ -365,11 +370,12 @@ Result<std::vector<Admission>> FrontierImpl::end_lease(std::uint64_t lease_id,
 Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id,
                                                           const Outcome& outcome,
                                                           const HoldReason* held) {
+  const std::uint32_t openings = partitions_->openings();
   const auto lease = shard_of_lease(lease_id).begin_completion(number_of(lease_id), outcome);
   if (!lease) return tl::unexpected(lease.error());
   if (lease->end == LeaseEnd::kRepeated) return std::nullopt;
   const bool sets_aside = held != nullptr || has_failed(outcome);
-  auto end = ended(lease_id, lease->url, outcome, sets_aside);
+  auto end = ended(lease_id, lease->url, outcome, sets_aside, openings);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
@@ -415,6 +421,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
   if (auto valid = check_note(outcome); !valid) return tl::unexpected(valid.error());
   const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
+  const std::uint32_t openings = partitions_->openings();
   auto failure =
       shard_of_lease(lease_id).begin_failure(number_of(lease_id), reason, retry_after, outcome);
   if (!failure) return tl::unexpected(failure.error());
@@ -427,7 +434,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     announce_leases();
     return verdict;
   }
-  auto end = ended(lease_id, failure->lease.url, outcome, true);
+  auto end = ended(lease_id, failure->lease.url, outcome, true, openings);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());

@@ -52,8 +52,7 @@ Result<void> QueueRestorer::run() {
   Chunk chunk;
   Result<void> done;
   auto read = store_.visit_queues(
-      first_, QueueHeadCache::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
-        if (host > last_) return false;
+      0, QueueHeadCache::kFewUrls, [&](HostId host, const QueueBeginning& queue) {
         if (chunk.hosts.empty()) note_begun();
         chunk.hosts.emplace_back(host, queue);
         if (chunk.hosts.size() < Chunk::kHosts) return true;

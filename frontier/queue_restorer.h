@@ -35,9 +35,7 @@ class QueueRestorer {
     std::function<void(const Error&)> failed;
   };
 
-  // Restores the hosts from `first` to `last`.
-  QueueRestorer(const Store& store, Calls calls, HostId first = 0, HostId last = ~HostId{0})
-      : store_(store), calls_(std::move(calls)), first_(first), last_(last) {}
+  QueueRestorer(const Store& store, Calls calls) : store_(store), calls_(std::move(calls)) {}
   ~QueueRestorer() { stop(); }
   QueueRestorer(const QueueRestorer&) = delete;
   QueueRestorer& operator=(const QueueRestorer&) = delete;
@@ -60,8 +58,6 @@ class QueueRestorer {
 
   const Store& store_;
   const Calls calls_;
-  const HostId first_;
-  const HostId last_;
   std::vector<HostId> uncounted_;
   std::atomic<bool> done_{false};
   std::atomic<bool> stopping_{false};

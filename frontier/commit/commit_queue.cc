@@ -271,6 +271,7 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
     } else if (operation->durable) {
       operation->durable->set_value(result);
     }
+    if (operation->done) operation->done(result);
     bytes += operation->bytes;
     ++ended;
   }

@@ -39,8 +39,8 @@ class ForwardedLinks {
   static constexpr std::size_t memory() noexcept { return kLinks * sizeof(std::uint64_t); }
 
  private:
-  static constexpr std::uint64_t kDepths = 1 << 12;       // a place has 12 bits for the depth
-  static constexpr std::uint64_t kTaken = 1ull << 63;     // no link's place looks empty
+  static constexpr std::uint64_t kDepths = 1 << 12;    // a place has 12 bits for the depth
+  static constexpr std::uint64_t kTaken = 1ull << 63;  // no link's place looks empty
 
   const std::unique_ptr<std::atomic<std::uint64_t>[]> links_;
 };

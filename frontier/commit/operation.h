@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -141,6 +142,8 @@ struct Operation {
   std::shared_ptr<Drop> drop;  // delete a host's queue
   // Queued when this operation is durable, and with it all that its answers relied on.
   std::unique_ptr<Operation> then;
+  // Called with the result of its commit, if set. By the committer: it must return soon.
+  std::function<void(const Result<void>&)> done;
   std::uint64_t bytes = 0;                            // approximate memory
   std::optional<std::promise<Result<void>>> durable;  // set if a caller waits
   bool hurries = true;  // if a caller waits, wake the committer; false: the caller calls help()

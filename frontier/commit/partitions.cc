@@ -27,15 +27,17 @@ void Partitions::open(std::uint32_t bucket, std::unique_ptr<Partition> partition
     Slot& slot = slots_[bucket];
     assert(!slot.partition);
     slot.partition = std::move(partition);
-    slot.partition->set_epoch(++openings_);
-    // release: pairs with admitting() and epoch().
+    // release, here and below: pairs with openings(), admitting() and epoch().
+    const std::uint32_t epoch = openings_.fetch_add(1, std::memory_order_release) + 1;
+    slot.partition->set_epoch(epoch);
     slot.admitting.store(slot.partition.get(), std::memory_order_release);
-    slot.epoch.store(openings_, std::memory_order_release);
+    slot.epoch.store(epoch, std::memory_order_release);
   }
   set_next_deferred(bucket, deferred);
 }
 
-// The epoch first: what is begun for a bucket that is being closed is void sooner rather than later.
+// The epoch first: what is begun for a bucket that is being closed is void sooner rather than
+// later.
 void Partitions::close(std::uint32_t bucket) {
   Slot& slot = slots_[bucket];
   // Relaxed: the pointer stays valid until the writer's remove().

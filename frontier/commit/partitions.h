@@ -48,6 +48,9 @@ class Partitions {
     return slots_[bucket].epoch.load(std::memory_order_acquire);
   }
 
+  // How many were opened so far: the epoch of the last one.
+  std::uint32_t openings() const noexcept { return openings_.load(std::memory_order_acquire); }
+
   // Precondition: the one before was removed.
   void open(std::uint32_t bucket, std::unique_ptr<Partition> partition);
   void close(std::uint32_t bucket);
@@ -88,7 +91,7 @@ class Partitions {
   // Keeps the partitions that others than the writer look at.
   mutable SharedMutex mutex_;
   std::vector<Slot> slots_;
-  std::uint32_t openings_ TRAWL_GUARDED_BY(mutex_) = 0;
+  std::atomic<std::uint32_t> openings_{0};  // changes with mutex_ held
   std::atomic<std::int64_t> next_deferred_{Partition::kNever};
 };
 

@@ -55,10 +55,11 @@ enum class SharedLimit : std::uint8_t { kPages, kBytes };
 // other buckets, which execute them soon; what is counted then is only this process's part.
 class SharedFrontier : public Frontier {
  public:
-  // Joins the crawl, or begins it; returns before this crawler owns anything. Errors, which say what
-  // to do: kInvalidArgument (options, or a Redis that would lose the crawl), kUnavailable,
-  // kPermission, kUnsupportedVersion, kProfileMismatch, kAlreadyExists (another crawl of this name),
-  // kNotFound (the crawl that this directory belongs to is gone), kCorrupt, kInUse, kNoSpace, kIo.
+  // Joins the crawl, or begins it; returns before this crawler owns anything. Errors, which say
+  // what to do: kInvalidArgument (options, or a Redis that would lose the crawl), kUnavailable,
+  // kPermission, kUnsupportedVersion, kProfileMismatch, kAlreadyExists (another crawl of this
+  // name), kNotFound (the crawl that this directory belongs to is gone), kCorrupt, kInUse,
+  // kNoSpace, kIo.
   [[nodiscard]] static Result<std::unique_ptr<SharedFrontier>> open(const SharedOptions& options,
                                                                     OpenReport* report = nullptr);
 

@@ -17,9 +17,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/frontier_decorator.h"
 #include "crawl_fixture.h"
 #include "crawler/output/line_sink.h"
-#include "base/frontier_decorator.h"
 #include "tests/support/file_faults.h"
 
 namespace trawl {

@@ -187,7 +187,7 @@ class RocksDatabase final : public Store {
   }
 
   Result<void> write(const Batch& batch) override {
-    assert(batch.messages().empty());
+    assert(batch.messages().empty() && batch.commands().empty());
     rocksdb::WriteBatch writes(batch.bytes() + 8 * batch.size() + 64);
     std::optional<DeferredKey> first_deferred;
     for (const std::uint32_t i : order_of_writing(batch)) {

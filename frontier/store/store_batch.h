@@ -20,7 +20,8 @@
 
 namespace trawl {
 
-// Names a message of another crawler: the session of its sender, and a number.
+// Names a message of another crawler, or a command for the owner of a bucket: the session of its
+// sender, and a number.
 using MessageId = std::array<char, 16>;
 
 // Receives the changes of a batch, in the order in which they were added: StoreBatch::visit().
@@ -39,8 +40,8 @@ class StoreChanges {
   virtual void remove_set_aside(Fingerprint fingerprint) = 0;
   virtual void set_counters(const Counters& counters) = 0;
   virtual void take_message(const MessageId& message) = 0;
+  // Not every store has commands, a ledger, depths, and rules.
   virtual void take_command(const MessageId&) {}
-  // Not every store has a ledger, depths, and rules.
   virtual void set_ledger(Fingerprint, const LedgerRecord&) {}
   virtual void lower_depth(Fingerprint, std::uint32_t) {}
   virtual void forget_depth(Fingerprint) {}
@@ -75,7 +76,7 @@ class StoreBatch {
   // A message of the inbox was read, and what it brought is in this batch or known. Only for stores
   // with an inbox.
   void take_message(const MessageId& message) { messages_.push_back(message); }
-  // The same with a command for the owner, which was executed.
+  // The same for a command, whose effects are in this batch or earlier ones.
   void take_command(const MessageId& command) { commands_.push_back(command); }
 
   // Errors: kCorrupt, and nothing else; a batch filled by these functions has none.
@@ -95,7 +96,9 @@ class StoreBatch {
   // In the order in which they were taken; not among the changes.
   std::span<const MessageId> messages() const noexcept { return messages_; }
   std::span<const MessageId> commands() const noexcept { return commands_; }
-  bool empty() const noexcept { return entries_.empty() && messages_.empty() && commands_.empty(); }
+  bool empty() const noexcept {
+    return entries_.empty() && messages_.empty() && commands_.empty();
+  }
   void clear();
 
  private:
@@ -112,8 +115,7 @@ class StoreBatch {
 
   std::string bytes_;
   std::vector<Entry> entries_;
-  std::vector<MessageId> messages_;
-  std::vector<MessageId> commands_;
+  std::vector<MessageId> messages_, commands_;
 };
 
 }  // namespace trawl

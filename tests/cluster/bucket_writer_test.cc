@@ -198,6 +198,21 @@ TEST_F(BucketWriterTest, MessagesThatWereReadAreTaken) {
   EXPECT_EQ(left[0].body, "y");
 }
 
+TEST_F(BucketWriterTest, CommandsThatWereExecutedAreTaken) {
+  BucketWriter writer(*store_, options());
+  own(writer);
+  std::vector<BucketStore::Command> commands(2, {.bucket = kFirst, .message = {}});
+  commands[0].message.id.fill('0');
+  commands[1].message.id.fill('1');
+  store_->push_commands(commands);
+  StoreBatch batch;
+  batch.take_command(commands[1].message.id);
+  ASSERT_TRUE(write(writer, batch));
+  const auto left = store_->read_commands(std::vector{kFirst})[0].value();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].id, commands[0].message.id);
+}
+
 // Whatever the failover takes back, and whether a batch or a renewal notices.
 TEST_F(BucketWriterTest, WhatAFailoverTookBackIsThereAgain) {
   constexpr std::uint64_t kSteps = 8;

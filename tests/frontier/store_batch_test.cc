@@ -50,6 +50,9 @@ class Recorder final : public StoreChanges {
   void take_message(const MessageId& message) override {
     note("taken {}", std::string_view(message.data(), message.size()));
   }
+  void take_command(const MessageId& command) override {
+    note("executed {}", std::string_view(command.data(), command.size()));
+  }
   void set_ledger(Fingerprint url, const LedgerRecord& record) override {
     note("ledger {}.{} {}", url.high, url.low, record.status);
   }
@@ -127,7 +130,8 @@ TEST(StoreBatch, EachChangeIsPassedOnAsItWasAdded) {
 TEST(StoreBatch, ChangesArePassedOnInOrderAndMessagesBeforeThem) {
   StoreBatch batch;
   EXPECT_TRUE(batch.empty());
-  std::vector<std::string> expected = {"taken 0123456789abcdef", "taken ghijklmnopqrstuv"};
+  std::vector<std::string> expected = {"taken 0123456789abcdef", "taken ghijklmnopqrstuv",
+                                       "executed wxyz0123456789ab"};
   for (const Change& change : changes()) {
     change.add(batch);
     expected.push_back(change.call);
@@ -137,6 +141,9 @@ TEST(StoreBatch, ChangesArePassedOnInOrderAndMessagesBeforeThem) {
     std::ranges::copy(taken.substr(6), id.begin());
     batch.take_message(id);
   }
+  MessageId command;
+  std::ranges::copy(expected[2].substr(9), command.begin());
+  batch.take_command(command);
   EXPECT_EQ(calls_of(batch), expected);
   EXPECT_EQ(batch.size(), changes().size());
   batch.clear();
@@ -145,6 +152,9 @@ TEST(StoreBatch, ChangesArePassedOnInOrderAndMessagesBeforeThem) {
   StoreBatch message;
   message.take_message({});
   EXPECT_FALSE(message.empty()) << "it has to be written though nothing else changes";
+  message.clear();
+  message.take_command({});
+  EXPECT_FALSE(message.empty());
 }
 
 // The other fields of a deferred URL are for stores that look for it by its value.

@@ -47,9 +47,7 @@ class BucketBatchMaker final : public StoreChanges {
     batch_.meta.open = counters.open();
   }
   void take_message(const MessageId& message) override { batch_.taken.push_back(message); }
-  void take_command(const MessageId& command) override {
-    batch_.commands_taken.push_back(command);
-  }
+  void take_command(const MessageId& command) override { batch_.commands_taken.push_back(command); }
 
   BucketBatch take() {
     for (const HostId host : changed_)

@@ -38,7 +38,9 @@ Result<BucketOwnership::Events> BucketOwnership::step() {
     if (renewed_in_vain_) return events;
   }
   store_.set_patience(options_.lease / 20);
-  if (is_due(met_, 4) || !members_.has_name()) {
+  // Others wait for this member to become idle, but not for its being busy again.
+  const bool has_become_idle = idle_ != 0 && idle_ != members_.own_record().idle;
+  if (is_due(met_, has_become_idle ? 10 : 4) || !members_.has_name()) {
     met_ = clock_();
     if (auto met = meet(events); !met) return tl::unexpected(met.error());
     if (!events.troubles.empty()) return events;
@@ -62,7 +64,17 @@ void BucketOwnership::allow_starts(Bucket& bucket, BootTime sent) {
   bucket.deadline.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
+void BucketOwnership::stop_starts() {
+  for (BucketId b = 0; b < options_.buckets; ++b)
+    buckets_[b].deadline.store(0, std::memory_order_relaxed);
+}
+
 void BucketOwnership::drop(BucketId b) {
+  forget(b);
+  buckets_[b].avoided_until = clock_() + options_.lease;
+}
+
+void BucketOwnership::forget(BucketId b) {
   Bucket& bucket = buckets_[b];
   bucket.deadline.store(0, std::memory_order_relaxed);
   bucket.token.clear();
@@ -83,7 +95,7 @@ void BucketOwnership::renew(Events& events) {
   for (std::size_t i = 0; i < renewals.size(); ++i) {
     Bucket& bucket = buckets_[renewals[i].bucket];
     if (results[i].code == Code::kDone) {
-      bucket.version = std::max(bucket.version, results[i].version);
+      events.renewed.push_back({.bucket = renewals[i].bucket, .version = results[i].version});
       allow_starts(bucket, sent);
     } else if (results[i].code == Code::kFenced) {
       lost.push_back(renewals[i].bucket);
@@ -101,7 +113,7 @@ void BucketOwnership::check_whether_emptied(const std::vector<BucketId>& lost, E
   for (std::size_t i = 0; i < lost.size(); ++i) {
     Bucket& bucket = buckets_[lost[i]];
     const bool emptied = owners[i] && !owners[i]->exists && !bucket.token.empty();
-    drop(lost[i]);
+    forget(lost[i]);
     bucket.emptied = bucket.emptied || emptied;
     (emptied ? events.emptied : events.lost).push_back(lost[i]);
   }
@@ -116,7 +128,7 @@ Result<void> BucketOwnership::meet(Events& events) {
     return {};
   }
   if (auto seen = members_.see(*members, clock_()); !seen) return seen;
-  if (const auto beat = members_.next_beat(owned(), clock_())) {
+  if (const auto beat = members_.next_beat(owned(), idle_, clock_())) {
     const BucketStore::Written written = store_.set_member(options_.member, *beat);
     if (written.error) {
       events.troubles.push_back(*written.error);
@@ -174,7 +186,8 @@ void BucketOwnership::look(Events& events) {
     bucket.seen = *owners[i];
     const bool free = bucket.seen.token.empty() || is_abandoned(bucket.seen.token) ||
                       now - *bucket.seen_since >= options_.lease;
-    if (!claims_ || !free || !members_.has_name() ||
+    const bool is_avoided = bucket.avoided_until && now < *bucket.avoided_until;
+    if (!claims_ || !free || is_avoided || !members_.has_name() ||
         members[preferred_member(others[i], members)] != options_.member)
       continue;
     claims.push_back({.bucket = others[i], .seen = bucket.seen, .token = fresh_name()});
@@ -192,16 +205,18 @@ void BucketOwnership::claim(std::vector<BucketStore::Claim> claims, Events& even
     if (result.error) events.troubles.push_back(*result.error);
     if (result.code != Code::kDone) continue;
     bucket.token = claims[i].token;
-    bucket.version = claimed[i].meta.version;
     allow_starts(bucket, sent);
     events.gained.push_back({.bucket = claims[i].bucket, .meta = claimed[i].meta});
   }
 }
 
-BucketStore::Written BucketOwnership::release(BucketId bucket) {
-  const BucketStore::Release release{.bucket = bucket, .token = buckets_[bucket].token};
-  drop(bucket);  // before Redis knows
-  return store_.release(std::span(&release, 1)).front();
+std::vector<BucketStore::Written> BucketOwnership::release(std::span<const BucketId> buckets) {
+  std::vector<BucketStore::Release> releases;
+  for (const BucketId bucket : buckets) {
+    releases.push_back({.bucket = bucket, .token = buckets_[bucket].token});
+    forget(bucket);  // before Redis knows
+  }
+  return store_.release(releases);
 }
 
 }  // namespace trawl

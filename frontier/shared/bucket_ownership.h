@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,13 @@ class BucketOwnership {
       BucketId bucket;
       BucketMeta meta;
     };
+    struct Renewed {
+      BucketId bucket;
+      std::uint64_t version;  // as it was at the renewal: of the last batch that Redis has
+    };
     // Owned from now on: load it, and let its hosts rest their delays.
     std::vector<Gained> gained;
+    std::vector<Renewed> renewed;
     std::vector<BucketId> lost;  // drop it
     // Another member should own it: start no further requests, end those open, then release() it.
     std::vector<BucketId> to_release;
@@ -68,10 +74,16 @@ class BucketOwnership {
   // For a crawler that is about to end: claims no more, and takes this member off the table, so
   // that the others claim what it releases. It goes on renewing what it owns.
   BucketStore::Written leave();
-  // Gives a bucket back whose batches are all replicated. It is dropped in any case.
-  BucketStore::Written release(BucketId bucket);
-  // For a batch that was refused.
+  // Gives buckets back whose batches are all replicated. They are dropped in any case.
+  std::vector<BucketStore::Written> release(std::span<const BucketId> buckets);
+  BucketStore::Written release(BucketId bucket) { return release(std::span(&bucket, 1)).front(); }
+  // For a bucket that cannot be loaded, or whose batch was refused. This crawler leaves it alone
+  // for the time of a lease.
   void drop(BucketId bucket);
+  // For a crawler that must stop: may_start() is false from now on, and step() is not called again.
+  void stop_starts();
+  // What the next records of this member say: MemberRecord::idle.
+  void set_idle(std::uint64_t mark) { idle_ = mark; }
 
   // Whether a request to a host of the bucket may start. Thread-safe.
   bool may_start(BucketId bucket, BootTime now) const {
@@ -86,16 +98,17 @@ class BucketOwnership {
  private:
   struct Bucket {
     std::string token;  // of the own claim; empty: not owned
-    std::uint64_t version = 0;
     bool to_release = false;
     bool emptied = false;
     std::atomic<BootClock::rep> deadline{0};
+    std::optional<BootTime> avoided_until;
     // Of other owners.
     BucketStore::Owner seen;
     std::optional<BootTime> seen_since;
   };
 
   std::string fresh_name() { return options_.session + "." + std::to_string(++names_); }
+  void forget(BucketId bucket);
   void renew(Events& events);
   Result<void> meet(Events& events);
   void look(Events& events);
@@ -110,6 +123,7 @@ class BucketOwnership {
   MemberTable members_;
   std::unique_ptr<Bucket[]> buckets_;
   std::uint64_t names_ = 0;
+  std::uint64_t idle_ = 0;
   bool claims_ = true;
   std::optional<BootTime> renewed_, met_, looked_;
   bool renewed_in_vain_ = false;  // by the last step, some of them

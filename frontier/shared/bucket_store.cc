@@ -194,7 +194,7 @@ BucketStore::Written BucketStore::set_member(std::string_view name, const Member
   const std::string key = keys_.members();
   RedisCommand command(scripts_.beat, std::span(&key, 1));
   command.arg(name).arg(encode_member(beat.record));
-  command.arg(encode_member({.session = beat.record.session}).size() - 2);
+  command.arg(encode_member_session(beat.record.session).size());
   command.arg(beat.replaces ? encode_member(*beat.replaces) : std::string());
   return write(std::span(&command, 1), true).front();
 }

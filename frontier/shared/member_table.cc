@@ -9,11 +9,17 @@
 
 namespace trawl {
 
-std::string encode_member(const MemberRecord& record) {
+std::string encode_member_session(std::string_view session) {
   std::string out;
-  put_string(out, record.session);
+  put_string(out, session);
+  return out;
+}
+
+std::string encode_member(const MemberRecord& record) {
+  std::string out = encode_member_session(record.session);
   put_varint(out, record.beat);
   put_varint(out, record.buckets);
+  put_varint(out, record.idle);
   return out;
 }
 
@@ -23,6 +29,7 @@ std::optional<MemberRecord> decode_member(std::string_view value) {
   record.session = decoder.string();
   record.beat = decoder.varint();
   record.buckets = decoder.varint();
+  record.idle = decoder.varint();
   // A newer version may append fields.
   if (!decoder.ok()) return std::nullopt;
   return record;
@@ -61,7 +68,8 @@ Result<void> MemberTable::see_rival(const MemberRecord& record, BootTime now) {
   return {};
 }
 
-std::optional<MemberTable::Beat> MemberTable::next_beat(std::uint64_t buckets, BootTime now) {
+std::optional<MemberTable::Beat> MemberTable::next_beat(std::uint64_t buckets, std::uint64_t idle,
+                                                        BootTime now) {
   Beat beat;
   if (!has_name_ && rival_) {
     const bool has_ended =
@@ -69,7 +77,7 @@ std::optional<MemberTable::Beat> MemberTable::next_beat(std::uint64_t buckets, B
     if (!has_ended && now - rival_->since < options_.lease) return std::nullopt;
     beat.replaces = rival_->record;
   }
-  own_ = {options_.session, own_.beat + 1, buckets};
+  own_ = {options_.session, own_.beat + 1, buckets, idle};
   beat.record = own_;
   return beat;
 }

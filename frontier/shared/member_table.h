@@ -21,9 +21,13 @@ struct MemberRecord {
   std::string session;     // of its process, hexadecimal
   std::uint64_t beat = 0;  // grows with each heartbeat
   std::uint64_t buckets = 0;
+  // IdleMark of its buckets while it has nothing to lease and nothing to write; 0: it may have.
+  std::uint64_t idle = 0;
   friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };
 std::string encode_member(const MemberRecord& record);
+// How the records of a session begin, and no others.
+std::string encode_member_session(std::string_view session);
 std::optional<MemberRecord> decode_member(std::string_view value);
 
 // Members whose heartbeat moved lately, by the caller's clock: no clock of another machine counts.
@@ -59,7 +63,7 @@ class MemberTable {
     MemberRecord record;
     std::optional<MemberRecord> replaces;
   };
-  std::optional<Beat> next_beat(std::uint64_t buckets, BootTime now);
+  std::optional<Beat> next_beat(std::uint64_t buckets, std::uint64_t idle, BootTime now);
   // Whether it was written, and is replicated. Errors: kInUse if another process has taken the name
   // while this one stood still.
   Result<void> beaten(bool written);

@@ -96,9 +96,7 @@ class StoreBatch {
   // In the order in which they were taken; not among the changes.
   std::span<const MessageId> messages() const noexcept { return messages_; }
   std::span<const MessageId> commands() const noexcept { return commands_; }
-  bool empty() const noexcept {
-    return entries_.empty() && messages_.empty() && commands_.empty();
-  }
+  bool empty() const noexcept { return entries_.empty() && messages_.empty() && commands_.empty(); }
   void clear();
 
  private:

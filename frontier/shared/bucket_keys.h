@@ -30,6 +30,8 @@ class BucketKeys {
   std::string deferred(BucketId bucket) const { return key(bucket, "d"); }
   std::string set_aside(BucketId bucket) const { return key(bucket, "e"); }
   std::string commands(BucketId bucket) const { return key(bucket, "x"); }
+  // Messages and commands that are none: set apart, so that those behind them are read.
+  std::string damaged(BucketId bucket) const { return key(bucket, "w"); }
   // Where a claim tries whether all commands are allowed. Never exists otherwise.
   std::string probe(BucketId bucket) const { return key(bucket, "p"); }
   std::string queue(BucketId bucket, HostId host, std::int32_t priority) const;

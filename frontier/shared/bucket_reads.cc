@@ -99,6 +99,34 @@ std::vector<Result<std::vector<InboxMessage>>> BucketStore::read_messages(
   return inboxes;
 }
 
+void BucketStore::read_waiting(std::span<Waiting> waiting) {
+  std::vector<RedisCommand> commands;
+  std::vector<Result<std::vector<std::string>>*> places;
+  const auto add = [&](const std::string& key, std::size_t limit,
+                       Result<std::vector<std::string>>& place) {
+    if (limit == 0) return;
+    commands.push_back(RedisCommand("LRANGE", key));
+    commands.back().arg(key).arg(0).arg(limit - 1);
+    places.push_back(&place);
+  };
+  for (Waiting& one : waiting) {
+    add(keys_.inbox(one.bucket), one.messages, one.messages_read);
+    add(keys_.commands(one.bucket), one.commands, one.commands_read);
+  }
+  auto answers = client_.run(commands, {.patience = patience_});
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    auto reply = checked_reply(client_, commands[i], std::move(answers[i]));
+    if (!reply) {
+      *places[i] = tl::unexpected(reply.error());
+      continue;
+    }
+    std::vector<std::string> elements;
+    for (RedisReply& element : reply->elements)
+      elements.push_back(std::move(element.text));
+    *places[i] = std::move(elements);
+  }
+}
+
 std::vector<Result<std::uint64_t>> BucketStore::list_sizes(std::span<const std::string> keys) {
   std::vector<RedisCommand> commands;
   for (const std::string& key : keys) {

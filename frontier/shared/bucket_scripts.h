@@ -211,6 +211,15 @@ end
 redis.call('RPUSH', KEYS[2], ARGV[1])
 return {'OK', '0'}
 )lua"};
+  // KEYS i or x, w. ARGV element. Also for an element without an id, which no batch can take. The
+  // last 100 are kept. Not fenced: no owner could read it.
+  RedisScript set_apart{R"lua(
+redis.call('LLEN', KEYS[2])
+if redis.call('LREM', KEYS[1], 1, ARGV[1]) == 0 then return {'DONE', '0'} end
+redis.call('RPUSH', KEYS[2], ARGV[1])
+redis.call('LTRIM', KEYS[2], -100, -1)
+return {'OK', '0'}
+)lua"};
   // KEYS mem. ARGV name, record, length of its beginning that is the same in all records of its
   // session, record that it may replace.
   RedisScript beat{R"lua(

@@ -190,6 +190,18 @@ std::vector<BucketStore::Written> BucketStore::push_commands(std::span<const Com
   return write(commands, true);
 }
 
+std::vector<BucketStore::Written> BucketStore::set_apart(std::span<const Damaged> damaged) {
+  std::vector<RedisCommand> commands;
+  for (const Damaged& one : damaged) {
+    const std::vector<std::string> keys = {
+        one.is_command ? keys_.commands(one.bucket) : keys_.inbox(one.bucket),
+        keys_.damaged(one.bucket)};
+    commands.push_back(RedisCommand(scripts_.set_apart, keys));
+    commands.back().arg(one.element);
+  }
+  return write(commands, replicated_);
+}
+
 BucketStore::Written BucketStore::set_member(std::string_view name, const MemberTable::Beat& beat) {
   const std::string key = keys_.members();
   RedisCommand command(scripts_.beat, std::span(&key, 1));

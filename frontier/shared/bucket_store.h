@@ -80,6 +80,20 @@ class BucketStore {
     BucketId bucket = 0;
     InboxMessage message;  // its body is an encode_owner_command() of owner_command.h
   };
+  // What waits in Redis for the owner of a bucket.
+  struct Waiting {
+    BucketId bucket = 0;
+    std::size_t messages = 0;  // how many at most; 0: they are not read
+    std::size_t commands = 0;
+    // The elements as they are: an id, then a body, unless they are damaged.
+    Result<std::vector<std::string>> messages_read = {};
+    Result<std::vector<std::string>> commands_read = {};
+  };
+  struct Damaged {
+    BucketId bucket = 0;
+    bool is_command = false;
+    std::string element;
+  };
   struct QueueName {
     HostId host = 0;
     std::int32_t priority = 0;
@@ -118,6 +132,10 @@ class BucketStore {
                                                               std::size_t limit);
   // The commands that wait for the owners.
   std::vector<Result<std::vector<InboxMessage>>> read_commands(std::span<const BucketId> buckets);
+  // Both, of several buckets at once.
+  void read_waiting(std::span<Waiting> waiting);
+  // Puts what is not a message or a command out of the way. May be repeated.
+  std::vector<Written> set_apart(std::span<const Damaged> damaged);
   std::vector<Result<std::uint64_t>> inbox_sizes(std::span<const BucketId> buckets);
   // URLs of a queue from the position `from` on, at most `limit`.
   Result<std::vector<QueuedUrl>> read_queue(BucketId bucket, HostId host, std::int32_t priority,

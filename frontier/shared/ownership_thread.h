@@ -81,14 +81,14 @@ class OwnershipThread {
   // no more in any case. kFenced if `token` was lost or released before; kFailed with kClosed after
   // stop().
   std::future<BucketStore::Written> release(BucketId bucket, std::string token);
-  // For a bucket that cannot be loaded, or whose batch was refused. No other crawler is told: the
-  // lease ends by itself. Nothing happens if `token` is not the present one.
+  // For a bucket that cannot be loaded, or whose batch was refused. The lease
+  // ends without a word to other crawlers. Nothing happens if `token` is not the present one.
   void drop(BucketId bucket, std::string token);
   // For a crawler that is about to end: claims no more, and takes this member off the table, so
   // that others claim at once what it releases. It goes on renewing.
   std::future<BucketStore::Written> leave();
   // This crawler has nothing to lease, nothing under way and nothing to write, at these numbers of
-  // the last batches of its buckets (IdleMark). Others are told soon. 0: it may have.
+  // the last batches of its buckets (IdleMark). Others read it soon. 0: it may have.
   void set_idle(std::uint64_t mark) noexcept { idle_.store(mark, std::memory_order_relaxed); }
 
   // As of the last step.

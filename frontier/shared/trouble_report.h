@@ -29,7 +29,7 @@ class TroubleReport {
     if (reported_.size() >= kMost) return;
     if (reported_.insert(is_away ? std::string() : error.message).second) trouble_(error);
   }
-  // To be called now and then.
+  // To be called from time to time.
   void look(BootTime now) {
     if (!last_ || now - *last_ < quiet_) return;
     last_.reset();

@@ -208,7 +208,7 @@ TEST_F(OwnershipThreadTest, ARedisThatStandsStillStopsStartsInTimeAndIsReportedO
   EXPECT_THAT(a->startable(), IsEmpty());
   server_->thaw();
   ASSERT_TRUE(wait_until([&] { return a->startable().size() == kBuckets; }))
-      << "nobody else has claimed them";
+      << "no other crawler has claimed them";
   ASSERT_TRUE(wait_until([&] { return !a->thread().status().has_trouble; }));
   ASSERT_THAT(a->notes(), SizeIs(2));
   EXPECT_THAT(a->notes()[0], HasSubstr(server_->port()));
@@ -231,8 +231,7 @@ TEST_F(OwnershipThreadTest, AfterAFailureWhatIsOwnedCanStillBeReleased) {
   auto a = owner("a");
   ASSERT_TRUE(wait_until([&] { return a->startable().size() == kBuckets; }));
   // As another process of this name, which this one takes for its successor.
-  const std::string rival =
-      encode_member({.session = "rival", .beat = 1, .buckets = 1, .idle = 1});
+  const std::string rival = encode_member({.session = "rival", .beat = 1, .buckets = 1, .idle = 1});
   server_->cli({"hset", "{crawl:mem}", "a", rival});
   ASSERT_TRUE(wait_until([&] { return !a->notes().empty(); }));
   EXPECT_THAT(a->notes()[0], HasSubstr("failed: "));

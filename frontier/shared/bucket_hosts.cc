@@ -18,13 +18,32 @@ void BucketHosts::load(HostId id, const BucketHost& value, const std::vector<std
   assert(urls.size() == value.priorities.size());
   const MutexLock lock(mutex_);
   Host& host = hosts_[id];
-  host = {};
+  queues_ -= host.queues.size();
+  host.queues.clear();
+  remove_record(host);
   for (std::size_t i = 0; i < urls.size(); ++i) {
     if (urls[i] > 0)
       host.queues.insert(place_of(host.queues, value.priorities[i]),
                          {value.priorities[i], urls[i]});
   }
-  if (!value.record.is_default() || value.record.answered) host.record = value.record;
+  queues_ += host.queues.size();
+  if (!value.record.is_default() || value.record.answered) set_record(host, value.record);
+}
+
+void BucketHosts::set_record(Host& host, const HostRecord& record) {
+  if (!host.record) {
+    host.record = std::make_unique<HostRecord>();
+    ++records_;
+  }
+  names_ += record.name.size() - host.record->name.size();  // modulo 2^64
+  *host.record = record;
+}
+
+void BucketHosts::remove_record(Host& host) {
+  if (!host.record) return;
+  names_ -= host.record->name.size();
+  --records_;
+  host.record.reset();
 }
 
 bool BucketHosts::add_url(HostId id, std::int32_t priority) {
@@ -36,6 +55,7 @@ bool BucketHosts::add_url(HostId id, std::int32_t priority) {
     ++queue->second;
   } else {
     queues.insert(queue, {priority, 1});
+    ++queues_;
   }
   return !known;
 }
@@ -48,12 +68,13 @@ bool BucketHosts::remove_url(HostId id, std::int32_t priority) {
   const auto queue = place_of(queues, priority);
   if (queue == queues.end() || queue->first != priority || --queue->second > 0) return false;
   queues.erase(queue);
+  --queues_;
   return true;
 }
 
 bool BucketHosts::set_record(HostId id, const HostRecord& record) {
   const MutexLock lock(mutex_);
-  hosts_[id].record = record;
+  set_record(hosts_[id], record);
   return true;
 }
 
@@ -61,7 +82,7 @@ bool BucketHosts::remove_record(HostId id) {
   const MutexLock lock(mutex_);
   const auto host = hosts_.find(id);
   if (host == hosts_.end()) return false;
-  host->second.record.reset();
+  remove_record(host->second);
   return true;
 }
 
@@ -74,7 +95,7 @@ std::optional<BucketHost> BucketHosts::take_value(HostId id) {
     hosts_.erase(host);
     return std::nullopt;
   }
-  BucketHost value{.record = record.value_or(HostRecord{}), .priorities = {}};
+  BucketHost value{.record = record ? *record : HostRecord{}, .priorities = {}};
   for (const auto& [priority, urls] : queues)
     value.priorities.push_back(priority);
   return value;
@@ -83,7 +104,8 @@ std::optional<BucketHost> BucketHosts::take_value(HostId id) {
 std::optional<HostRecord> BucketHosts::record(HostId id) const {
   const MutexLock lock(mutex_);
   const auto host = hosts_.find(id);
-  return host == hosts_.end() ? std::nullopt : host->second.record;
+  if (host == hosts_.end() || !host->second.record) return std::nullopt;
+  return *host->second.record;
 }
 
 BucketHosts::Queues BucketHosts::queues(HostId id) const {
@@ -101,11 +123,18 @@ std::optional<HostId> BucketHosts::next(HostId from, Wanted wanted) const {
 }
 
 std::optional<HostId> BucketHosts::next_with_record(HostId from) const {
-  return next(from, [](const Host& host) { return host.record.has_value(); });
+  return next(from, [](const Host& host) { return host.record != nullptr; });
 }
 
 std::optional<HostId> BucketHosts::next_with_urls(HostId from) const {
   return next(from, [](const Host& host) { return !host.queues.empty(); });
+}
+
+std::uint64_t BucketHosts::memory() const {
+  constexpr std::uint64_t kHost = 48 + sizeof(HostId) + sizeof(Host);  // with the map's node
+  constexpr std::uint64_t kQueue = 32;                                 // most hosts have one
+  const MutexLock lock(mutex_);
+  return hosts_.size() * kHost + queues_ * kQueue + records_ * (sizeof(HostRecord) + 16) + names_;
 }
 
 }  // namespace trawl

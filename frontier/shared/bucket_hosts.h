@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -37,17 +38,23 @@ class BucketHosts {
   // The next host from `from` on that has a record, or one that has URLs.
   std::optional<HostId> next_with_record(HostId from) const;
   std::optional<HostId> next_with_urls(HostId from) const;
+  std::uint64_t memory() const;
 
  private:
   struct Host {
-    std::optional<HostRecord> record;
+    std::unique_ptr<HostRecord> record;  // most hosts of a large crawl have none
     Queues queues;
   };
+  void set_record(Host& host, const HostRecord& record) TRAWL_REQUIRES(mutex_);
+  void remove_record(Host& host) TRAWL_REQUIRES(mutex_);
   template <class Wanted>
   std::optional<HostId> next(HostId from, Wanted wanted) const;
 
   mutable Mutex mutex_;
   std::map<HostId, Host> hosts_ TRAWL_GUARDED_BY(mutex_);
+  std::uint64_t queues_ TRAWL_GUARDED_BY(mutex_) = 0;   // of all hosts
+  std::uint64_t records_ TRAWL_GUARDED_BY(mutex_) = 0;  // the same
+  std::uint64_t names_ TRAWL_GUARDED_BY(mutex_) = 0;    // their bytes
 };
 
 }  // namespace trawl

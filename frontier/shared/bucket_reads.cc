@@ -1,4 +1,5 @@
 // What is read of a bucket, and checked.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -14,11 +15,31 @@ namespace trawl {
 namespace {
 
 constexpr std::size_t kPart = 1000;  // elements read at once
+// Commands in one pipeline, so that none takes longer than a call may.
+constexpr std::size_t kCommands = 4096;
+// Keys of fingerprints read at once, of a megabyte each.
+constexpr std::uint64_t kSegments = 8;
 
 }  // namespace
 
 Result<RedisReply> BucketStore::read(const RedisCommand& command) {
   return checked_reply(client_, command, client_.run_one(command, {.patience = patience_}));
+}
+
+std::vector<Result<RedisReply>> BucketStore::read(std::span<const RedisCommand> commands) {
+  std::vector<Result<RedisReply>> replies;
+  replies.reserve(commands.size());
+  for (std::size_t from = 0; from < commands.size(); from += kCommands) {
+    const auto part = commands.subspan(from, std::min(kCommands, commands.size() - from));
+    auto answers = client_.run(part, {.patience = patience_});
+    for (std::size_t i = 0; i < part.size(); ++i)
+      replies.push_back(checked_reply(client_, part[i], std::move(answers[i])));
+  }
+  return replies;
+}
+
+std::optional<RedisAddress> BucketStore::node_of(BucketId bucket) const {
+  return client_.slots().node_of(hash_slot(keys_.meta(bucket)));
 }
 
 std::vector<Result<BucketStore::Owner>> BucketStore::owners(std::span<const BucketId> buckets) {
@@ -133,13 +154,10 @@ std::vector<Result<std::uint64_t>> BucketStore::list_sizes(std::span<const std::
     commands.push_back(RedisCommand("LLEN", key));
     commands.back().arg(key);
   }
-  auto answers = client_.run(commands, {.patience = patience_});
   std::vector<Result<std::uint64_t>> sizes;
-  for (std::size_t i = 0; i < commands.size(); ++i)
+  for (const Result<RedisReply>& reply : read(commands))
     sizes.push_back(
-        checked_reply(client_, commands[i], std::move(answers[i])).map([](const RedisReply& reply) {
-          return static_cast<std::uint64_t>(reply.integer);
-        }));
+        reply.map([](const RedisReply& is) { return static_cast<std::uint64_t>(is.integer); }));
   return sizes;
 }
 
@@ -158,44 +176,76 @@ std::vector<Result<std::uint64_t>> BucketStore::queue_sizes(BucketId bucket,
   return list_sizes(keys);
 }
 
+std::vector<Result<std::vector<QueuedUrl>>> BucketStore::read_queues(
+    std::span<const QueuePart> parts) {
+  std::vector<RedisCommand> commands;
+  commands.reserve(parts.size());
+  for (const QueuePart& part : parts) {
+    const std::string key = keys_.queue(part.bucket, part.host, part.priority);
+    commands.push_back(RedisCommand("LRANGE", key));
+    commands.back().arg(key).arg(part.from).arg(part.from + part.limit - 1);
+  }
+  const auto urls_of = [](const QueuePart& part, const std::string& key,
+                          const RedisReply& reply) -> Result<std::vector<QueuedUrl>> {
+    std::vector<QueuedUrl> urls;
+    urls.reserve(reply.elements.size());
+    for (std::size_t i = 0; i < reply.elements.size(); ++i) {
+      const auto url = decode_queued(reply.elements[i].text);
+      if (!url)
+        return damaged_value(key, fmt::format("element {} is not a queued URL", part.from + i));
+      urls.push_back({.host = part.host,
+                      .order = {.priority = part.priority, .sequence = url->first},
+                      .record = std::string(url->second)});
+    }
+    return urls;
+  };
+  const auto replies = read(commands);
+  std::vector<Result<std::vector<QueuedUrl>>> queues;
+  queues.reserve(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    queues.push_back(replies[i].and_then(
+        [&](const RedisReply& reply) { return urls_of(parts[i], commands[i].key(), reply); }));
+  return queues;
+}
+
 Result<std::vector<QueuedUrl>> BucketStore::read_queue(BucketId bucket, HostId host,
                                                        std::int32_t priority, std::size_t from,
                                                        std::size_t limit) {
-  std::vector<QueuedUrl> urls;
-  if (limit == 0) return urls;
-  const std::string key = keys_.queue(bucket, host, priority);
-  RedisCommand command("LRANGE", key);
-  command.arg(key).arg(from).arg(from + limit - 1);
-  auto reply = read(command);
-  if (!reply) return tl::unexpected(reply.error());
-  for (std::size_t i = 0; i < reply->elements.size(); ++i) {
-    const auto url = decode_queued(reply->elements[i].text);
-    if (!url) return damaged_value(key, fmt::format("element {} is not a queued URL", from + i));
-    urls.push_back({.host = host,
-                    .order = {.priority = priority, .sequence = url->first},
-                    .record = std::string(url->second)});
-  }
-  return urls;
+  if (limit == 0) return std::vector<QueuedUrl>();
+  const QueuePart part{
+      .bucket = bucket, .host = host, .priority = priority, .from = from, .limit = limit};
+  return std::move(read_queues(std::span(&part, 1)).front());
 }
 
 Result<void> BucketStore::visit_fingerprints(
     BucketId bucket, std::uint64_t newest_segment,
     const std::function<void(std::span<const std::uint64_t>)>& visit) {
   std::vector<std::uint64_t> fingerprints;
-  for (std::uint64_t segment = 0; segment <= newest_segment; ++segment) {
-    const std::string key = keys_.fingerprints(bucket, segment);
-    RedisCommand command("LRANGE", key);
-    auto reply = read(command.arg(key).arg(0).arg(-1));
-    if (!reply) return tl::unexpected(reply.error());
-    for (std::size_t i = 0; i < reply->elements.size(); ++i) {
-      const std::string& bytes = reply->elements[i].text;
-      if (bytes.size() % 8 != 0) {
-        return damaged_value(
-            key, fmt::format("element {} has {} bytes, not a multiple of 8", i, bytes.size()));
+  for (std::uint64_t segment = 0; segment <= newest_segment; segment += kSegments) {
+    std::vector<RedisCommand> commands;
+    for (std::uint64_t i = segment; i <= newest_segment && i < segment + kSegments; ++i) {
+      const std::string key = keys_.fingerprints(bucket, i);
+      commands.push_back(RedisCommand("LRANGE", key));
+      commands.back().arg(key).arg(0).arg(-1);
+    }
+    const auto replies = read(commands);
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      if (!replies[i]) return tl::unexpected(replies[i].error());
+      const auto& elements = replies[i]->elements;
+      fingerprints.clear();
+      for (std::size_t at = 0; at < elements.size(); ++at) {
+        const std::string& bytes = elements[at].text;
+        if (bytes.size() % 8 != 0) {
+          return damaged_value(
+              commands[i].key(),
+              fmt::format("element {} has {} bytes, not a multiple of 8", at, bytes.size()));
+        }
+        if (bytes.empty()) continue;
+        const std::size_t before = fingerprints.size();
+        fingerprints.resize(before + bytes.size() / 8);
+        std::memcpy(fingerprints.data() + before, bytes.data(), bytes.size());
       }
-      fingerprints.resize(bytes.size() / 8);
-      std::memcpy(fingerprints.data(), bytes.data(), bytes.size());
-      visit(fingerprints);
+      if (!fingerprints.empty()) visit(fingerprints);
     }
   }
   return {};

@@ -164,19 +164,23 @@ RedisCommand BucketStore::encode(BucketId bucket, std::string_view token, std::u
   return command;
 }
 
-std::vector<BucketStore::Written> BucketStore::apply(std::span<const RedisCommand> batches) {
-  return write(batches, replicated_);
+RedisCommand BucketStore::encode(const Push& push) const {
+  const std::string key = keys_.inbox(push.bucket);
+  RedisCommand command("RPUSH", key);
+  command.arg(key);
+  for (const InboxMessage& message : push.messages)
+    command.arg(message_element(message));
+  return command;
+}
+
+std::vector<BucketStore::Written> BucketStore::apply(std::span<const RedisCommand> commands) {
+  return write(commands, replicated_);
 }
 
 std::vector<BucketStore::Written> BucketStore::push(std::span<const Push> pushes) {
   std::vector<RedisCommand> commands;
-  for (const Push& push : pushes) {
-    const std::string key = keys_.inbox(push.bucket);
-    commands.push_back(RedisCommand("RPUSH", key));
-    commands.back().arg(key);
-    for (const InboxMessage& message : push.messages)
-      commands.back().arg(message_element(message));
-  }
+  for (const Push& push : pushes)
+    commands.push_back(encode(push));
   return write(commands, replicated_);
 }
 

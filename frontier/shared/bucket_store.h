@@ -98,6 +98,14 @@ class BucketStore {
     HostId host = 0;
     std::int32_t priority = 0;
   };
+  // URLs of a queue from the position `from` on, at most `limit`, which is not 0.
+  struct QueuePart {
+    BucketId bucket = 0;
+    HostId host = 0;
+    std::int32_t priority = 0;
+    std::size_t from = 0;
+    std::size_t limit = 0;
+  };
 
   // `replicated`: a write counts when a replica has it, on nodes that have replicas. Claims,
   // renewals and releases always do. `client` must outlive the store.
@@ -119,8 +127,11 @@ class BucketStore {
   // fingerprints, as in batch.meta.
   RedisCommand encode(BucketId bucket, std::string_view token, std::uint64_t number,
                       const BucketBatch& batch) const;
-  // Applies batches, those of a bucket in the order of their numbers. May be repeated.
-  std::vector<Written> apply(std::span<const RedisCommand> batches);
+  // A push, to be sent with batches. `push` has messages.
+  RedisCommand encode(const Push& push) const;
+  // Applies batches, those of a bucket in the order of their numbers, and pushes: all in one
+  // pipeline to each node. May be repeated.
+  std::vector<Written> apply(std::span<const RedisCommand> commands);
   // Appends messages to inboxes. Not fenced; may be repeated, then an owner sees them twice.
   std::vector<Written> push(std::span<const Push> pushes);
 
@@ -137,11 +148,16 @@ class BucketStore {
   // Puts what is not a message or a command out of the way. May be repeated.
   std::vector<Written> set_apart(std::span<const Damaged> damaged);
   std::vector<Result<std::uint64_t>> inbox_sizes(std::span<const BucketId> buckets);
-  // URLs of a queue from the position `from` on, at most `limit`.
+  std::vector<Result<std::vector<QueuedUrl>>> read_queues(std::span<const QueuePart> parts);
   Result<std::vector<QueuedUrl>> read_queue(BucketId bucket, HostId host, std::int32_t priority,
                                             std::size_t from, std::size_t limit);
   std::vector<Result<std::uint64_t>> queue_sizes(BucketId bucket,
                                                  std::span<const QueueName> queues);
+
+  // The node that has the bucket, as far as it is known.
+  std::optional<RedisAddress> node_of(BucketId bucket) const;
+  // Looks again, if the last look is some seconds ago or a node is away, as each other call does.
+  void look_for_nodes() { client_.run({}, {.patience = patience_}); }
 
   Result<std::vector<MemberTable::Seen>> members();
   // Writes the record of a member if it is one of its session, is absent, or is `replaces`.
@@ -151,7 +167,7 @@ class BucketStore {
   Written remove_member(std::string_view name, const MemberRecord& record);
 
   // What a new owner loads. Each calls `visit` with everything, in parts; with a host or a URL set
-  // aside perhaps twice.
+  // aside perhaps twice. Fingerprints are read in several keys at once.
   Result<void> visit_fingerprints(BucketId bucket, std::uint64_t newest_segment,
                                   const std::function<void(std::span<const std::uint64_t>)>& visit);
   Result<void> visit_hosts(BucketId bucket, const std::function<void(HostId, BucketHost)>& visit);
@@ -164,6 +180,7 @@ class BucketStore {
   std::vector<Written> write(std::span<const RedisCommand> commands, bool wait);
   Written written(const RedisCommand& command, RedisAnswer& answer);
   Result<RedisReply> read(const RedisCommand& command);
+  std::vector<Result<RedisReply>> read(std::span<const RedisCommand> commands);
   std::vector<Result<std::uint64_t>> list_sizes(std::span<const std::string> keys);
   std::vector<Result<std::vector<InboxMessage>>> read_messages(std::span<const std::string> keys,
                                                                std::size_t limit);

@@ -55,56 +55,87 @@ Result<void> BucketWriter::add(BucketId id, Bucket& bucket, const StoreBatch& ch
   bucket.segment_bytes += bytes;
   batch->meta.segment = bucket.segment;
   const std::uint64_t number = ++bucket.last;
+  RedisCommand command = store_.encode(id, bucket.token, number, *batch);
+  NewUrls urls = trawl::take_new_urls(std::move(*batch));
+  const std::uint64_t kept = command.bytes() + urls.bytes();
   bucket.kept.push_back({.number = number,
-                         .command = store_.encode(id, bucket.token, number, *batch),
-                         .at = options_.clock()});
-  bytes_ += bucket.kept.back().command.bytes();
+                         .command = std::move(command),
+                         .at = options_.clock(),
+                         .urls = std::move(urls),
+                         .bytes = kept});
+  bytes_ += kept;
   return {};
 }
 
-void BucketWriter::write(std::span<Part> parts) {
+Result<void> BucketWriter::write(std::span<Part> parts, std::span<const RedisCommand> pushes) {
   std::vector<Bucket*> buckets;
   for (Part& part : parts) {
     const auto found = buckets_.find(part.bucket);
     assert(found != buckets_.end());
     Bucket& bucket = found->second;
-    if (!bucket.lost) {
+    if (!bucket.lost && part.batch != nullptr) {
       if (auto added = add(part.bucket, bucket, *part.batch); !added) bucket.lost = added.error();
     }
     buckets.push_back(&bucket);
   }
-  send(buckets);
+  auto pushed = send(buckets, pushes);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (buckets[i]->lost) {
       parts[i].result = tl::unexpected(*buckets[i]->lost);
     } else {
       parts[i].result = {};
-      ++counts_.batches;
+      counts_.batches += parts[i].batch != nullptr ? 1 : 0;
     }
     forget_old(*buckets[i]);
   }
+  return pushed;
+}
+
+std::uint64_t BucketWriter::acknowledged(BucketId id) const {
+  const auto found = buckets_.find(id);
+  return found == buckets_.end() ? 0 : found->second.done;
+}
+
+void BucketWriter::note_version(BucketId id, std::uint64_t version) {
+  const auto found = buckets_.find(id);
+  assert(found != buckets_.end());
+  Bucket& bucket = found->second;
+  if (version < bucket.done)
+    settle(bucket, bucket.last, {.code = Code::kBehind, .version = version});
 }
 
 Result<void> BucketWriter::check(BucketId id, std::uint64_t version) {
-  const auto found = buckets_.find(id);
-  assert(found != buckets_.end());
-  Bucket* bucket = &found->second;
-  if (version < bucket->done)
-    settle(*bucket, bucket->last, {.code = Code::kBehind, .version = version});
-  send(std::span(&bucket, 1));
-  return bucket->lost ? Result<void>(tl::unexpected(*bucket->lost)) : Result<void>{};
+  note_version(id, version);
+  Part part{.bucket = id};
+  if (auto sent = write(std::span(&part, 1)); !sent) return sent;
+  return part.result;
 }
 
-void BucketWriter::send(std::span<Bucket*> buckets) {
-  for (bool waits = false;;) {
-    if (waits) {
-      if (options_.gives_up && options_.gives_up()) {
-        for (Bucket* bucket : buckets) {
-          if (!bucket->lost && bucket->done < bucket->last)
-            bucket->lost = Error{ErrorCode::kUnavailable, "Redis cannot be reached"};
-        }
-        return;
-      }
+std::vector<NewUrls> BucketWriter::take_new_urls(BucketId id) {
+  std::vector<NewUrls> urls;
+  const auto found = buckets_.find(id);
+  if (found == buckets_.end()) return urls;
+  for (Sent& batch : found->second.kept)
+    if (!batch.urls.empty()) urls.push_back(std::exchange(batch.urls, {}));
+  return urls;
+}
+
+Error BucketWriter::give_up(std::span<Bucket*> buckets, const std::string& why) const {
+  const Error error{ErrorCode::kUnavailable, fmt::format("Redis cannot be written to: {}", why)};
+  for (Bucket* bucket : buckets)
+    if (!bucket->lost && bucket->done < bucket->last) bucket->lost = error;
+  return error;
+}
+
+Result<void> BucketWriter::send(std::span<Bucket*> buckets, std::span<const RedisCommand> pushes) {
+  std::vector<bool> pushed(pushes.size());
+  std::size_t left = pushes.size();
+  std::optional<Error> refused;
+  for (std::string waits_for;;) {
+    if (!waits_for.empty()) {
+      if (options_.waits) options_.waits(waits_for);
+      if (options_.gives_up && options_.gives_up())
+        return tl::unexpected(give_up(buckets, waits_for));
       std::this_thread::sleep_for(options_.pause);
     }
     std::vector<RedisCommand> commands;
@@ -119,12 +150,33 @@ void BucketWriter::send(std::span<Bucket*> buckets) {
         sent.emplace_back(bucket, batch.number);
       }
     }
-    if (commands.empty()) return;
+    std::vector<std::size_t> sent_pushes;
+    for (std::size_t i = 0; left > 0 && i < pushes.size(); ++i) {
+      if (pushed[i]) continue;
+      commands.push_back(pushes[i]);
+      sent_pushes.push_back(i);
+    }
+    if (commands.empty()) break;
     const auto written = store_.apply(commands);
-    waits = false;
-    for (std::size_t i = 0; i < sent.size(); ++i)
-      waits |= settle(*sent[i].first, sent[i].second, written[i]);
+    const bool waited = !waits_for.empty();
+    waits_for.clear();
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      const BucketStore::Written& one = written[i];
+      bool again = one.code == Code::kFull || one.code == Code::kUnknown;
+      if (i < sent.size()) {
+        again = settle(*sent[i].first, sent[i].second, one);
+      } else if (!again) {
+        pushed[sent_pushes[i - sent.size()]] = true;
+        --left;
+        if (one.code == Code::kFailed && !refused) refused = one.error;
+      }
+      if (again && waits_for.empty())
+        waits_for = one.error && !one.error->message.empty() ? one.error->message
+                                                             : "a node has not answered";
+    }
+    if (waited && waits_for.empty() && options_.waits) options_.waits({});
   }
+  return refused ? Result<void>(tl::unexpected(*refused)) : Result<void>{};
 }
 
 bool BucketWriter::settle(Bucket& bucket, std::uint64_t number,
@@ -164,7 +216,7 @@ bool BucketWriter::settle(Bucket& bucket, std::uint64_t number,
 }
 
 void BucketWriter::forget_first(Bucket& bucket) {
-  bytes_ -= bucket.kept.front().command.bytes();
+  bytes_ -= bucket.kept.front().bytes;
   bucket.kept.pop_front();
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trawl/clocks.h"
@@ -19,6 +20,7 @@
 #include "frontier/redis/redis_command.h"
 #include "frontier/shared/bucket_hosts.h"
 #include "frontier/shared/bucket_store.h"
+#include "frontier/shared/new_urls.h"
 #include "frontier/store/store.h"
 
 namespace trawl {
@@ -38,6 +40,8 @@ class BucketWriter {
     std::function<SteadyTime()> clock;
     // Between attempts while Redis has no memory or cannot be reached.
     std::chrono::milliseconds pause{100};
+    // Called while it waits for Redis, with the reason, and with nothing when it goes on.
+    std::function<void(std::string_view why)> waits = {};
   };
   struct Counts {
     std::uint64_t batches = 0;   // written
@@ -46,7 +50,7 @@ class BucketWriter {
   };
   struct Part {
     BucketId bucket = 0;
-    const StoreBatch* batch = nullptr;
+    const StoreBatch* batch = nullptr;  // null: only sends again what Redis lacks
     // Errors: kInUse, another crawler owns the bucket; kCorrupt, Redis lacks batches that are not
     // kept any more; kUnavailable, it gave up; those that Redis answered. Drop the bucket then.
     Result<void> result = {};
@@ -59,10 +63,18 @@ class BucketWriter {
              std::shared_ptr<BucketHosts> hosts);
   // It is owned no more.
   void end(BucketId bucket);
-  // Writes a batch of each of several buckets, at most one of each; all at once.
-  void write(std::span<Part> parts);
+  // Writes a batch of each of several buckets, at most one of each, and pushes; all at once. What
+  // Redis has no memory for waits until there is some, and nothing else does. Errors: a push was
+  // refused, or it gave up.
+  Result<void> write(std::span<Part> parts, std::span<const RedisCommand> pushes = {});
   // A renewal found the bucket at this version: sends again what it lacks.
   Result<void> check(BucketId bucket, std::uint64_t version);
+  // The number of the last batch that was acknowledged.
+  std::uint64_t acknowledged(BucketId bucket) const;
+  // The bucket is at this version now: what is missing goes with the next write().
+  void note_version(BucketId bucket, std::uint64_t version);
+  // What may be lost with the bucket, the oldest first: what the batches admitted that are kept.
+  std::vector<NewUrls> take_new_urls(BucketId bucket);
 
   Counts counts() const noexcept { return counts_; }
   // Of the batches that are kept.
@@ -73,6 +85,8 @@ class BucketWriter {
     std::uint64_t number;
     RedisCommand command;
     SteadyTime at;
+    NewUrls urls;
+    std::uint64_t bytes;
   };
   struct Bucket {
     std::string token;
@@ -86,7 +100,8 @@ class BucketWriter {
   };
 
   Result<void> add(BucketId id, Bucket& bucket, const StoreBatch& batch);
-  void send(std::span<Bucket*> buckets);
+  Result<void> send(std::span<Bucket*> buckets, std::span<const RedisCommand> pushes);
+  Error give_up(std::span<Bucket*> buckets, const std::string& why) const;
   // Returns whether to pause before the next attempt.
   bool settle(Bucket& bucket, std::uint64_t number, const BucketStore::Written& written);
   void forget_old(Bucket& bucket);

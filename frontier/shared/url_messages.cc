@@ -1,6 +1,7 @@
 #include "frontier/shared/url_messages.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "base/coding.h"
 #include "base/wall_time.h"
@@ -45,6 +46,14 @@ std::uint64_t bits_of(const UrlRequest& request, std::string_view last_parent) {
   set(!request.key.empty(), kHasKey);
   set(!request.queue.empty(), kHasQueue);
   return bits;
+}
+
+// Bytes of the message that are the request's own, at most.
+std::size_t bytes_of(const UrlRequest& request) {
+  constexpr std::size_t kNumbers = 64;
+  const std::size_t reason = request.hold ? request.hold->reason.size() : 0;
+  return kNumbers + request.url.size() + request.parent.size() + request.note.size() +
+         request.key.size() + request.queue.size() + reason;
 }
 
 }  // namespace
@@ -119,6 +128,25 @@ std::optional<std::vector<UrlRequest>> decode_requests(std::string_view body) {
   }
   if (!in.done() || !in_range) return std::nullopt;
   return requests;
+}
+
+std::vector<std::string> split_requests(std::string body) {
+  std::vector<std::string> bodies;
+  const auto requests = body.size() > kMostMessageBytes ? decode_requests(body) : std::nullopt;
+  if (!requests) {
+    bodies.push_back(std::move(body));
+    return bodies;
+  }
+  const std::span<const UrlRequest> all(*requests);
+  for (std::size_t from = 0, n = 0; from < all.size(); from += n) {
+    std::size_t bytes = bytes_of(all[from]);
+    for (n = 1; from + n < all.size(); ++n) {
+      bytes += bytes_of(all[from + n]);
+      if (bytes > kMostMessageBytes) break;
+    }
+    bodies.push_back(encode_requests(all.subspan(from, n)));
+  }
+  return bodies;
 }
 
 }  // namespace trawl

@@ -1,6 +1,7 @@
 // Links for the owners of other buckets, as messages of an inbox.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,5 +21,11 @@ namespace trawl {
 std::string encode_requests(std::span<const UrlRequest> requests);
 // Returns nothing if the bytes are not such a body. The requests point into it.
 std::optional<std::vector<UrlRequest>> decode_requests(std::string_view body);
+
+// A message should not be larger: its owner reads many at once, and its bucket may move.
+inline constexpr std::size_t kMostMessageBytes = 64 * 1024;
+// The body itself, or its requests in several bodies if it is larger; of those a larger one has one
+// request.
+std::vector<std::string> split_requests(std::string body);
 
 }  // namespace trawl

@@ -1,0 +1,136 @@
+#include "frontier/shared/new_urls.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "trawl/lease.h"
+
+#include "base/wall_time.h"
+#include "frontier/shared/url_messages.h"
+#include "frontier/store/set_aside_record.h"
+
+namespace trawl {
+
+namespace {
+
+// Collects requests into messages.
+class Messages {
+ public:
+  Messages(const UrlIdentity& identity, std::vector<std::string>& bodies)
+      : identity_(identity), bodies_(bodies) {}
+  ~Messages() { end_message(); }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  // `record` must outlive this. `admitted`: sorted; null: whatever it is.
+  void add(std::string_view record, const std::vector<std::uint64_t>* admitted,
+           std::int32_t priority, std::optional<SystemTime> not_before,
+           const std::optional<HoldReason>& hold = std::nullopt) {
+    auto url = decode_record(record);
+    if (!url) return;
+    if (admitted != nullptr) {
+      const auto fingerprint = identity_.of(*url);
+      if (!fingerprint || !std::ranges::binary_search(*admitted, fingerprint->low)) return;
+    }
+    const std::size_t bytes =
+        record.size() + url->parent.size() + (hold ? hold->reason.size() : 0) + kOfARequest;
+    if (!requests_.empty() && bytes_ + bytes > kMostMessageBytes) end_message();
+    bytes_ += bytes;
+    const UrlRecord& kept = urls_.emplace_back(std::move(*url));
+    requests_.push_back({.url = kept.url,
+                         .priority = priority,
+                         .depth = kept.depth,
+                         .redirects = kept.redirects,
+                         .parent = kept.parent,
+                         .not_before = not_before,
+                         .note = kept.note,
+                         .again = is_recrawl_record(record),
+                         .hold = hold});
+    const auto& given = kept.given;
+    if (given.fingerprint) {
+      std::string& key = names_.emplace_back("passed on ");
+      key.append(encode_sequence(given.fingerprint->high));
+      key.append(encode_sequence(given.fingerprint->low));
+      requests_.back().key = key;
+    }
+    if (given.named) requests_.back().queue = names_.emplace_back(queue_of(kept));
+  }
+
+ private:
+  static constexpr std::size_t kOfARequest = 64;
+
+  void end_message() {
+    if (requests_.empty()) return;
+    bodies_.push_back(encode_requests(requests_));
+    requests_.clear();
+    urls_.clear();
+    names_.clear();
+    bytes_ = 0;
+  }
+
+  const UrlIdentity& identity_;
+  std::vector<std::string>& bodies_;
+  // The requests point into the others, whose elements do not move.
+  std::vector<UrlRequest> requests_;
+  std::deque<UrlRecord> urls_;
+  std::deque<std::string> names_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::size_t NewUrls::bytes() const noexcept {
+  std::size_t bytes = admitted.size() * sizeof(std::uint64_t);
+  for (const BucketBatch::Queue& queue : queues) {
+    bytes += sizeof queue;
+    for (const std::string& url : queue.added)
+      bytes += sizeof url + url.size();
+  }
+  for (const DeferredUrl& url : deferred)
+    bytes += sizeof url + url.record.size();
+  for (const std::string& value : held)
+    bytes += sizeof value + value.size();
+  return bytes;
+}
+
+NewUrls take_new_urls(BucketBatch&& batch) {
+  NewUrls urls;
+  for (auto& one : batch.set_aside) {
+    auto& value = one.second;
+    const auto record = value ? decode_set_aside(*value) : std::nullopt;
+    if (record && !record->was_queued) urls.held.push_back(std::move(*value));
+  }
+  if (batch.admitted.empty()) return urls;
+  urls.admitted = std::move(batch.admitted);
+  std::ranges::sort(urls.admitted);
+  urls.deferred = std::move(batch.deferred);
+  std::erase_if(batch.queues, [](const BucketBatch::Queue& queue) { return queue.added.empty(); });
+  for (BucketBatch::Queue& queue : batch.queues)
+    queue.ended = {};
+  urls.queues = std::move(batch.queues);
+  return urls;
+}
+
+void encode_new_urls(const NewUrls& urls, const UrlIdentity& identity,
+                     std::vector<std::string>& bodies) {
+  Messages messages(identity, bodies);
+  for (const BucketBatch::Queue& queue : urls.queues) {
+    for (const std::string& element : queue.added) {
+      const auto url = decode_queued(element);
+      if (url) messages.add(url->second, &urls.admitted, queue.priority, std::nullopt);
+    }
+  }
+  for (const DeferredUrl& url : urls.deferred)
+    messages.add(url.record, &urls.admitted, url.priority, from_milliseconds(url.not_before));
+  for (const std::string& value : urls.held) {
+    const auto record = decode_set_aside(value);
+    if (!record) continue;
+    messages.add(record->url_record, nullptr, record->priority, std::nullopt,
+                 HoldReason{.reason = record->reason, .rules = record->rules});
+  }
+}
+
+}  // namespace trawl

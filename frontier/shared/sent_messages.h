@@ -1,0 +1,59 @@
+// SentMessages: links sent to the owners of other buckets that a failover may take back.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "trawl/clocks.h"
+
+#include "frontier/redis/redis_command.h"
+#include "frontier/redis/redis_options.h"
+#include "frontier/shared/bucket_keys.h"
+
+namespace trawl {
+
+// Without waiting for replicas, messages that were acknowledged are gone with their node, and
+// nobody notices but the sender, who sees that another node has the bucket now. So they are kept
+// and sent to it again. Owners take a message twice without harm. Not thread-safe.
+class SentMessages {
+ public:
+  using NodeOf = std::function<std::optional<RedisAddress>(BucketId)>;
+
+  // Kept for this time, as long as they take up to so many bytes; longer than it takes to notice
+  // that the nodes have changed.
+  SentMessages(std::chrono::milliseconds kept, std::uint64_t max_bytes)
+      : kept_(kept), max_bytes_(max_bytes) {}
+
+  // Redis has acknowledged it now.
+  void add(BucketId bucket, RedisCommand message, SteadyTime now, const NodeOf& node_of);
+  // Those whose buckets are on another node than the one that had acknowledged them. They are taken
+  // out: add() them again when they are acknowledged.
+  struct Message {
+    BucketId bucket = 0;
+    RedisCommand command;
+  };
+  std::vector<Message> take_moved(SteadyTime now, const NodeOf& node_of);
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  struct Sent {
+    Message message;
+    RedisAddress node;
+    SteadyTime at;
+  };
+  void forget_old(SteadyTime now);
+
+  const std::chrono::milliseconds kept_;
+  const std::uint64_t max_bytes_;
+  std::deque<Sent> sent_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace trawl

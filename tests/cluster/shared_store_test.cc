@@ -1,0 +1,614 @@
+// The buckets of a crawler in a real redis-server: while they change owners, and while Redis is
+// away.
+#include "frontier/shared/shared_store.h"
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/wall_time.h"
+#include "frontier/shared/url_messages.h"
+#include "frontier/store/set_aside_record.h"
+#include "frontier/store/store_records.h"
+#include "tests/cluster/redis_fixture.h"
+
+namespace trawl {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr std::uint32_t kBuckets = 16;
+
+const UrlIdentity& identity() {
+  static const UrlIdentity identity(KeyedHash::from_seed(7), Profile{}, kBuckets);
+  return identity;
+}
+
+// The name of a host of the bucket.
+std::string host_in(BucketId bucket, int number = 0) {
+  for (int i = 0;; ++i) {
+    std::string name = fmt::format("h{}.test", i);
+    if (identity().bucket_of(identity().host(name)) == bucket && number-- == 0) return name;
+  }
+}
+std::string url_of(const std::string& host, int number) {
+  return fmt::format("http://{}/{}", host, number);
+}
+
+// The batches of a bucket's owner, as GroupWriter makes them.
+class Owner {
+ public:
+  explicit Owner(BucketId bucket, const Counters& counters = {})
+      : bucket_(bucket), counters_(counters) {}
+
+  std::uint64_t admit(UrlRecord url, std::int32_t priority = 0, std::int64_t not_before = 0) {
+    admitted_.push_back(identity().of(url).value());
+    const HostId host = identity().host(host_of(url));
+    const std::string record = encode_record(url);
+    if (not_before == 0) {
+      batch_.add_pending(host, {.priority = priority, .sequence = counters_.sequence}, record);
+    } else {
+      batch_.add_deferred(not_before, counters_.sequence, host, priority, record);
+      ++counters_.deferred;
+    }
+    ++counters_.admitted;
+    return counters_.sequence++;
+  }
+  std::uint64_t admit(const std::string& url) { return admit(UrlRecord{.url = url}); }
+  void end(const std::string& url, std::uint64_t sequence) {
+    batch_.remove_pending(identity().host(host_of({.url = url})),
+                          {.priority = 0, .sequence = sequence});
+    ++counters_.completed;
+  }
+  // It failed, and is tried again later.
+  void retry(const std::string& url, std::uint64_t sequence) {
+    const HostId host = identity().host(host_of({.url = url}));
+    batch_.remove_pending(host, {.priority = 0, .sequence = sequence});
+    batch_.add_deferred(5, counters_.sequence++, host, 0,
+                        encode_record({.url = url, .attempts = 1}));
+    ++counters_.deferred;
+  }
+  StoreBatch& batch() { return batch_; }
+  BatchPart part() {
+    if (!admitted_.empty())
+      batch_.log_admissions(counters_.admitted - admitted_.size(), std::exchange(admitted_, {}));
+    batch_.set_counters(counters_);
+    return {.bucket = bucket_, .batch = &batch_};
+  }
+  Result<void> write(SharedStore& store) {
+    const BatchPart written = part();
+    auto done = store.write_parts(std::span(&written, 1), {});
+    batch_.clear();
+    return done;
+  }
+
+ private:
+  static std::string host_of(const UrlRecord& url) { return queue_of(url); }
+
+  const BucketId bucket_;
+  Counters counters_;
+  StoreBatch batch_;
+  std::vector<Fingerprint> admitted_;
+};
+
+struct Taken {
+  Counters counters;
+  std::set<std::uint64_t> fingerprints;
+  std::vector<LoadedHost> hosts;
+};
+
+class SharedStoreTest : public test::RedisFixture {
+ protected:
+  void SetUp() override {
+    RedisFixture::SetUp();
+    if (client_ == nullptr) return;
+    buckets_ = std::make_unique<BucketStore>(*client_, BucketKeys("crawl"), true);
+  }
+  std::unique_ptr<SharedStore> open(bool replicated = true) {
+    auto store = SharedStore::open(
+        {.redis = {.addresses = {server_->address()}},
+         .crawl = "crawl",
+         .replicated = replicated,
+         .identity = identity(),
+         .lost = [this](BucketId bucket,
+                        const Error& error) { lost_.emplace_back(bucket, error.code); },
+         .clock = [this] { return now_.load(); },
+         .patience = milliseconds(200)});
+    EXPECT_TRUE(store) << store.error().message;
+    return std::move(*store);
+  }
+  BucketMeta claim(BucketId bucket, const std::string& token) {
+    const auto owners = buckets_->owners(std::span(&bucket, 1));
+    const BucketStore::Claim claim{.bucket = bucket, .seen = owners[0].value(), .token = token};
+    const auto claimed = buckets_->claim(std::span(&claim, 1));
+    EXPECT_EQ(claimed[0].result.code, BucketStore::Written::Code::kDone);
+    return claimed[0].meta;
+  }
+  Taken take(SharedStore& store, BucketId bucket, const std::string& token) {
+    Taken taken;
+    const auto counters =
+        store.take(bucket, token, claim(bucket, token),
+                   {.fingerprints =
+                        [&](std::span<const Fingerprint> urls) {
+                          for (const Fingerprint url : urls)
+                            taken.fingerprints.insert(url.low);
+                        },
+                    .beginning = 2,
+                    .host = [&](const LoadedHost& host) { taken.hosts.push_back(host); }});
+    EXPECT_TRUE(counters) << counters.error().message;
+    taken.counters = counters.value_or(Counters{});
+    return taken;
+  }
+  static std::vector<std::string> read_queue(const SharedStore& store, const std::string& host) {
+    QueueRead read{.host = identity().host(host), .limit = 1u << 30};
+    EXPECT_TRUE(store.read_queues(std::span(&read, 1)));
+    EXPECT_TRUE(read.ended);
+    std::vector<std::string> urls;
+    for (const QueuedUrl& url : read.urls)
+      urls.emplace_back(decode_record(url.record)->url);
+    return urls;
+  }
+  std::vector<InboxMessage> inbox(BucketId bucket) {
+    return buckets_->read_inboxes(std::span(&bucket, 1), 1000)[0].value();
+  }
+  // The URLs in an inbox.
+  std::vector<std::string> passed_on(BucketId bucket) {
+    std::vector<std::string> urls;
+    for (const InboxMessage& message : inbox(bucket)) {
+      const auto requests = decode_requests(message.body);
+      for (const UrlRequest& request : requests.value())
+        urls.emplace_back(request.url);
+    }
+    return urls;
+  }
+  // Calls until it is so.
+  template <class Is>
+  static void wait_for(Is is) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!is() && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(milliseconds(5));
+    EXPECT_TRUE(is());
+  }
+
+  std::unique_ptr<BucketStore> buckets_;
+  std::vector<std::pair<BucketId, ErrorCode>> lost_;
+  std::atomic<SteadyTime> now_{SteadyTime(std::chrono::hours(1))};
+};
+
+TEST_F(SharedStoreTest, HostsAndUrlsAreThoseOfTheirBuckets) {
+  auto store = open();
+  const std::string one = host_in(3), other = host_in(9), foreign = host_in(5);
+  take(*store, 3, "a");
+  take(*store, 9, "b");
+  Owner third(3), ninth(9);
+  third.admit(url_of(one, 1));
+  third.admit({.url = url_of(one, 2)}, 5);
+  third.admit({.url = url_of(one, 3)}, 0, 30);
+  third.batch().set_host(identity().host(one), {.name = one, .failures = 2});
+  ninth.admit(url_of(other, 1));
+  ninth.admit({.url = url_of(other, 2)}, 0, 20);
+  ninth.admit({.url = url_of(other, 3)}, 0, 40);
+  const Fingerprint held = identity().of_href(url_of(other, 9)).value();
+  ninth.batch().set_aside(
+      held,
+      encode_set_aside({.reason = "why", .url_record = encode_record({.url = url_of(other, 9)})}));
+  ninth.batch().lower_depth(held, 4);
+  const std::vector<BatchPart> parts = {third.part(), ninth.part()};
+  ASSERT_TRUE(store->write_parts(parts, {}));
+
+  std::vector<QueueRead> reads = {
+      {.host = identity().host(one), .limit = 1},
+      {.host = identity().host(other), .limit = 10},
+      {.host = identity().host(foreign), .limit = 10},
+      {.host = identity().host(one), .after = QueueOrder{.priority = 5, .sequence = 1}, .limit = 9},
+      {.host = identity().host(one), .limit = 10, .max_bytes = 1}};
+  ASSERT_TRUE(store->read_queues(reads));
+  ASSERT_EQ(reads[0].urls.size(), 1u);
+  EXPECT_EQ(decode_record(reads[0].urls[0].record)->url, url_of(one, 2)) << "priorities first";
+  EXPECT_FALSE(reads[0].ended);
+  EXPECT_EQ(reads[1].urls.size(), 1u);
+  EXPECT_TRUE(reads[1].ended);
+  EXPECT_THAT(reads[2].urls, IsEmpty());
+  EXPECT_TRUE(reads[2].ended) << "of a bucket that is not there";
+  ASSERT_EQ(reads[3].urls.size(), 1u);
+  EXPECT_EQ(reads[3].urls[0].order.priority, 0);
+  EXPECT_EQ(reads[4].urls.size(), 1u) << "no more than the bytes";
+  EXPECT_FALSE(reads[4].ended);
+
+  std::vector<HostRead> hosts = {{.host = identity().host(one)},
+                                 {.host = identity().host(foreign)}};
+  ASSERT_TRUE(store->read_hosts(hosts));
+  EXPECT_EQ(hosts[0].record->failures, 2u);
+  EXPECT_FALSE(hosts[1].record);
+  std::vector<std::int64_t> times;
+  ASSERT_TRUE(store->visit_deferred([&](const DeferredUrl& url) {
+    times.push_back(url.not_before);
+    return true;
+  }));
+  EXPECT_THAT(times, ElementsAre(20, 30, 40)) << "over all buckets, by time";
+  times.clear();
+  ASSERT_TRUE(store->visit_deferred_of(9, [&](const DeferredUrl& url) {
+    times.push_back(url.not_before);
+    return false;
+  }));
+  EXPECT_THAT(times, ElementsAre(20));
+  EXPECT_EQ(store->set_aside_state(held).value(), SetAsideState::kHeld);
+  EXPECT_EQ(store->depth(held).value(), 4u);
+  std::set<HostId> queued;
+  ASSERT_TRUE(store->visit_queues(0, 1, [&](HostId host, const QueueBeginning& queue) {
+    EXPECT_EQ(queue.urls.size(), 1u);
+    queued.insert(host);
+    return true;
+  }));
+  EXPECT_THAT(queued, UnorderedElementsAre(identity().host(one), identity().host(other)));
+  EXPECT_GT(store->memory(), 500u);
+
+  store->end(9);
+  EXPECT_THAT(read_queue(*store, other), IsEmpty());
+  EXPECT_FALSE(store->set_aside_state(held).value());
+  EXPECT_EQ(read_queue(*store, one).size(), 2u);
+  EXPECT_THAT(lost_, IsEmpty());
+}
+
+TEST_F(SharedStoreTest, N1_A2_TheNextOwnerFindsEverything) {
+  auto first = open();
+  const std::string one = host_in(3, 0), other = host_in(3, 1);
+  take(*first, 3, "a");
+  Owner owner(3);
+  for (int i = 0; i < 5; ++i)
+    owner.admit(url_of(one, i));
+  owner.admit({.url = url_of(other, 1)}, 7);
+  owner.admit({.url = url_of(other, 2)}, -7);
+  owner.admit({.url = url_of(other, 3)}, 0, 30);
+  owner.batch().set_host(identity().host(one), {.name = one, .answered = true});
+  ASSERT_TRUE(owner.write(*first));
+  owner.end(url_of(one, 0), 0);
+  ASSERT_TRUE(owner.write(*first));
+
+  auto second = open();
+  const Taken taken = take(*second, 3, "b");
+  EXPECT_EQ(taken.counters.admitted, 8u);
+  EXPECT_EQ(taken.counters.completed, 1u);
+  EXPECT_EQ(taken.fingerprints.size(), 8u);
+  EXPECT_TRUE(taken.fingerprints.contains(identity().of_href(url_of(one, 0))->low));
+  ASSERT_EQ(taken.hosts.size(), 2u);
+  EXPECT_LT(taken.hosts[0].host, taken.hosts[1].host);
+  const bool swapped = taken.hosts[0].host != identity().host(one);
+  const LoadedHost &loaded_one = taken.hosts[swapped], &loaded_other = taken.hosts[!swapped];
+  EXPECT_EQ(loaded_one.urls, 4u);
+  EXPECT_TRUE(loaded_one.record->answered);
+  ASSERT_EQ(loaded_one.queue.urls.size(), 2u);
+  EXPECT_EQ(loaded_one.queue.urls[0].order.sequence, 1u);
+  EXPECT_FALSE(loaded_one.queue.whole);
+  EXPECT_EQ(loaded_other.urls, 2u);
+  EXPECT_FALSE(loaded_other.record);
+  ASSERT_EQ(loaded_other.queue.urls.size(), 2u);
+  EXPECT_EQ(loaded_other.queue.urls[0].order.priority, 7);
+  EXPECT_TRUE(loaded_other.queue.whole);
+  EXPECT_EQ(second->counts().missing, 0u);
+}
+
+// What the committer writes does not depend on buckets that come and go.
+TEST_F(SharedStoreTest, BucketsAreTakenAndEndedWhileOthersAreWritten) {
+  auto store = open();
+  const std::string host = host_in(0);
+  take(*store, 0, "a");
+  std::atomic<bool> stops{false};
+  std::atomic<BucketId> taken{0};
+  int written = 0;
+  std::thread committer([&] {
+    Owner owner(0);
+    for (; !stops.load(); ++written) {
+      owner.admit(url_of(host, written));
+      EXPECT_TRUE(owner.write(*store));
+      if (const BucketId bucket = taken.exchange(0); bucket != 0) {
+        Owner other(bucket);
+        other.admit(url_of(host_in(bucket), written));
+        EXPECT_TRUE(other.write(*store));
+        store->end(bucket);
+      }
+    }
+  });
+  std::thread reader([&] {
+    while (!stops.load())
+      read_queue(*store, host);
+  });
+  for (int round = 0; round < 6; ++round) {
+    for (BucketId bucket = 1; bucket < kBuckets; ++bucket) {
+      const Taken found = take(*store, bucket, fmt::format("{} {}", bucket, round));
+      EXPECT_LE(found.fingerprints.size(), static_cast<std::size_t>(round));
+      taken.store(bucket);
+      wait_for([&] { return taken.load() == 0; });
+    }
+  }
+  stops.store(true);
+  committer.join();
+  reader.join();
+  EXPECT_EQ(read_queue(*store, host).size(), static_cast<std::size_t>(written));
+  EXPECT_THAT(lost_, IsEmpty());
+}
+
+TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
+  auto store = open();
+  const std::string host = host_in(3), other = host_in(4);
+  take(*store, 3, "a");
+  take(*store, 4, "a");
+  Owner owner(3), fourth(4);
+  owner.admit(url_of(host, 1));
+  owner.admit(url_of(host, 2));
+  ASSERT_TRUE(owner.write(*store));
+  claim(3, "b");
+
+  const SystemTime later = from_milliseconds(1'900'000'000'000);
+  owner.end(url_of(host, 1), 0);
+  owner.retry(url_of(host, 2), 1);
+  owner.admit({.url = url_of(host, 3),
+               .parent = url_of(other, 7),
+               .depth = 4,
+               .redirects = 2,
+               .note = "a note"},
+              6);
+  owner.admit({.url = url_of(host, 4), .recrawl = true}, 0, to_milliseconds(later));
+  owner.admit(
+      {.url = url_of(host, 5), .given = {.fingerprint = identity().of_href(url_of(host, 99))}});
+  const Fingerprint held = identity().of_href(url_of(host, 6)).value();
+  owner.batch().set_aside(
+      held, encode_set_aside({.was_queued = false,
+                              .reason = "scope",
+                              .rules = 8,
+                              .url_record = encode_record({.url = url_of(host, 6)})}));
+  fourth.admit(url_of(other, 1));
+  const std::vector<BatchPart> parts = {owner.part(), fourth.part()};
+  const auto written = store->write_parts(parts, {});
+  EXPECT_TRUE(written) << "losing a bucket is not an error";
+  EXPECT_THAT(lost_, ElementsAre(std::pair(BucketId{3}, ErrorCode::kInUse)));
+  EXPECT_THAT(read_queue(*store, other), ElementsAre(url_of(other, 1)));
+
+  const auto messages = inbox(3);
+  ASSERT_EQ(messages.size(), 1u);
+  const auto requests = decode_requests(messages[0].body).value();
+  ASSERT_EQ(requests.size(), 4u) << "neither what ended nor what is tried again";
+  std::map<std::string, UrlRequest> by_url;
+  for (const UrlRequest& request : requests)
+    by_url[std::string(request.url)] = request;
+  const UrlRequest& third = by_url.at(url_of(host, 3));
+  EXPECT_EQ(third.parent, url_of(other, 7));
+  EXPECT_EQ(third.depth, 4u);
+  EXPECT_EQ(third.redirects, 2u);
+  EXPECT_EQ(third.note, "a note");
+  EXPECT_EQ(third.priority, 6);
+  EXPECT_FALSE(third.again);
+  EXPECT_FALSE(third.not_before);
+  const UrlRequest& again = by_url.at(url_of(host, 4));
+  EXPECT_TRUE(again.again);
+  EXPECT_EQ(again.not_before, later);
+  EXPECT_FALSE(by_url.at(url_of(host, 5)).key.empty());
+  EXPECT_EQ(by_url.at(url_of(host, 6)).hold->reason, "scope");
+
+  // Until the frontier drops the bucket, and after that.
+  for (const int number : {10, 11}) {
+    Owner late(3);
+    late.admit(url_of(host, number));
+    ASSERT_TRUE(late.write(*store));
+    store->end(3);
+  }
+  EXPECT_EQ(lost_.size(), 1u) << "reported once";
+  EXPECT_THAT(passed_on(3), testing::IsSupersetOf({url_of(host, 10), url_of(host, 11)}));
+  EXPECT_EQ(store->counts().passed_on, 3u);
+}
+
+// Without waiting for replicas, what was acknowledged may be taken back too.
+TEST_F(SharedStoreTest, N1_WhatWasWrittenLatelyIsPassedOnWithTheBucket) {
+  for (const bool replicated : {false, true}) {
+    server_->cli({"flushall"});
+    auto store = open(replicated);
+    const std::string host = host_in(3);
+    take(*store, 3, "a");
+    Owner owner(3);
+    owner.admit(url_of(host, 1));
+    ASSERT_TRUE(owner.write(*store));
+    now_ = now_.load() + milliseconds(10'001);
+    owner.admit(url_of(host, 2));
+    ASSERT_TRUE(owner.write(*store));
+    owner.end(url_of(host, 1), 0);
+    ASSERT_TRUE(owner.write(*store));
+    EXPECT_EQ(store->memory() > 0, true);
+    ASSERT_TRUE(store->pass_on(3));
+    store->end(3);
+    if (replicated) {
+      EXPECT_THAT(passed_on(3), IsEmpty());
+    } else {
+      EXPECT_THAT(passed_on(3), ElementsAre(url_of(host, 2)));
+    }
+    EXPECT_THAT(lost_, IsEmpty());
+  }
+}
+
+TEST_F(SharedStoreTest, LinksOfOthersAreInTheirInboxes) {
+  auto store = open();
+  std::vector<std::string> urls;
+  std::vector<UrlRequest> requests;
+  for (int i = 0; i < 3000; ++i)
+    urls.push_back(url_of(host_in(7), i) + std::string(50, 'x'));
+  for (const std::string& url : urls)
+    requests.push_back({.url = url, .parent = "http://parent.test/"});
+  const UrlRequest one{.url = "http://one.test/"};
+  const std::vector<LinksForOwner> links = {
+      {.bucket = 7, .requests = encode_requests(requests)},
+      {.bucket = 8, .requests = encode_requests(std::span(&one, 1))}};
+  ASSERT_TRUE(store->write_parts({}, links));
+  EXPECT_EQ(passed_on(7), urls);
+  EXPECT_THAT(passed_on(8), ElementsAre("http://one.test/"));
+  std::set<MessageId> ids;
+  for (const InboxMessage& message : inbox(7)) {
+    EXPECT_LE(message.body.size(), kMostMessageBytes);
+    ids.insert(message.id);
+  }
+  EXPECT_GT(ids.size(), 2u);
+  EXPECT_EQ(ids.size(), inbox(7).size());
+  EXPECT_EQ(store->counts().messages, ids.size() + 1);
+}
+
+TEST_F(SharedStoreTest, AFullRedisTakesEndsWhileAdmissionsWait) {
+  auto store = open();
+  const std::string one = host_in(3), other = host_in(4);
+  take(*store, 3, "a");
+  take(*store, 4, "a");
+  Owner third(3), fourth(4);
+  third.admit(url_of(one, 1));
+  fourth.admit(url_of(other, 1));
+  const std::vector<BatchPart> before = {third.part(), fourth.part()};
+  ASSERT_TRUE(store->write_parts(before, {}));
+  third.batch().clear();
+  fourth.batch().clear();
+
+  server_->cli({"config", "set", "maxmemory", "1"});
+  third.admit(url_of(one, 2));
+  fourth.end(url_of(other, 1), 0);
+  const std::vector<BatchPart> parts = {third.part(), fourth.part()};
+  const UrlRequest link{.url = "http://one.test/"};
+  const LinksForOwner links{.bucket = 8, .requests = encode_requests(std::span(&link, 1))};
+  auto written = std::async(std::launch::async,
+                            [&] { return store->write_parts(parts, std::span(&links, 1)); });
+  wait_for([&] { return read_queue(*store, other).empty(); });
+  wait_for([&] { return !store->waits_for().empty(); });
+  EXPECT_THAT(store->waits_for(), HasSubstr("maxmemory"));
+  EXPECT_THAT(read_queue(*store, one), ElementsAre(url_of(one, 1)));
+  EXPECT_THAT(inbox(8), IsEmpty());
+  server_->cli({"config", "set", "maxmemory", "0"});
+  EXPECT_TRUE(written.get());
+  EXPECT_THAT(store->waits_for(), IsEmpty());
+  EXPECT_THAT(read_queue(*store, one), ElementsAre(url_of(one, 1), url_of(one, 2)));
+  EXPECT_THAT(passed_on(8), ElementsAre("http://one.test/"));
+  EXPECT_THAT(lost_, IsEmpty());
+}
+
+TEST_F(SharedStoreTest, N1_ReadsAndWritesWaitForARedisThatIsAway) {
+  server_ = std::make_unique<test::RedisServer>(
+      test::Words{"--appendonly", "yes", "--appendfsync", "always"});
+  client_ = RedisClient::connect({.addresses = {server_->address()}}).value();
+  buckets_ = std::make_unique<BucketStore>(*client_, BucketKeys("crawl"), true);
+  auto store = open();
+  const std::string host = host_in(3);
+  take(*store, 3, "a");
+  const BucketMeta fourth = claim(4, "a");
+  Owner owner(3);
+  owner.admit(url_of(host, 1));
+  ASSERT_TRUE(owner.write(*store));
+
+  for (int round = 2; round < 5; ++round) {
+    std::atomic<bool> stops{false};
+    // The server dies in the middle of many writes.
+    int number = round * 1000;
+    std::thread committer([&] {
+      for (; !stops.load(); ++number) {
+        owner.admit(url_of(host, number));
+        EXPECT_TRUE(owner.write(*store));
+      }
+    });
+    std::this_thread::sleep_for(milliseconds(30));
+    server_->stop();
+    stops.store(true);
+    wait_for([&] { return !store->waits_for().empty(); });
+    auto read = std::async(std::launch::async, [&] { return read_queue(*store, host); });
+    auto taken = std::async(std::launch::async, [&] { return store->take(4, "a", fourth, {}); });
+    EXPECT_EQ(read.wait_for(milliseconds(300)), std::future_status::timeout) << "it waits";
+    server_->start();
+    committer.join();
+    EXPECT_THAT(read.get(), testing::Contains(url_of(host, 1)));
+    EXPECT_TRUE(taken.get());
+    wait_for([&] { return store->waits_for().empty(); });
+    const auto urls = read_queue(*store, host);
+    for (int i = round * 1000; i < number && i < round * 1000 + 100; ++i)
+      EXPECT_THAT(urls, testing::Contains(url_of(host, i)));
+  }
+  EXPECT_THAT(lost_, IsEmpty());
+
+  server_->stop();
+  auto read = std::async(std::launch::async, [&] {
+    QueueRead one{.host = identity().host(host), .limit = 10};
+    return store->read_queues(std::span(&one, 1));
+  });
+  owner.admit(url_of(host, 2));
+  auto written = std::async(std::launch::async, [&] { return owner.write(*store); });
+  EXPECT_EQ(written.wait_for(milliseconds(300)), std::future_status::timeout);
+  store->give_up();
+  EXPECT_EQ(read.get().error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(written.get().error().code, ErrorCode::kUnavailable);
+}
+
+// A bucket that is lost while it is loaded.
+TEST_F(SharedStoreTest, ATakeEndsWithItsBucket) {
+  auto store = open();
+  const BucketMeta meta = claim(3, "a");
+  server_->stop();
+  auto taken = std::async(std::launch::async, [&] { return store->take(3, "a", meta, {}); });
+  wait_for([&] { return !store->waits_for().empty(); });
+  store->end(3);
+  EXPECT_EQ(taken.get().error().code, ErrorCode::kInUse);
+}
+
+TEST_F(SharedStoreTest, ALargeBucketIsLoadedQuickly) {
+  constexpr std::uint64_t kUrls = 1'000'000, kHosts = 100'000;
+  auto first = open();
+  take(*first, 3, "a");
+  Counters counters;
+  StoreBatch batch;
+  const HostId lowest = HostId{3} << 60;
+  const std::string record = encode_record({.url = "http://some-host.test/some/page.html"});
+  for (std::uint64_t n = 0; n < kUrls;) {
+    batch.clear();
+    std::vector<Fingerprint> fingerprints;
+    for (std::uint64_t i = 0; i < 200; ++i, ++n) {
+      fingerprints.push_back({.high = lowest, .low = n * 0x9e3779b97f4a7c15});
+      if (n < 3 * kHosts)
+        batch.add_pending(lowest + n % kHosts, {.priority = 0, .sequence = n}, record);
+    }
+    batch.log_admissions(n, fingerprints);
+    counters.admitted = counters.sequence = n;
+    batch.set_counters(counters);
+    const BatchPart part{.bucket = 3, .batch = &batch};
+    ASSERT_TRUE(first->write_parts(std::span(&part, 1), {}));
+  }
+
+  auto second = open();
+  const BucketMeta meta = claim(3, "b");
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  Clock::time_point fingerprints_end;
+  std::uint64_t known = 0, hosts = 0, urls = 0;
+  const auto counted = second->take(3, "b", meta,
+                                    {.fingerprints =
+                                         [&](std::span<const Fingerprint> some) {
+                                           known += some.size();
+                                           fingerprints_end = Clock::now();
+                                         },
+                                     .beginning = 4,
+                                     .host =
+                                         [&](const LoadedHost& host) {
+                                           ++hosts;
+                                           urls += host.queue.urls.size();
+                                         }});
+  const auto end = Clock::now();
+  ASSERT_TRUE(counted) << counted.error().message;
+  EXPECT_EQ(known, kUrls);
+  EXPECT_EQ(hosts, kHosts);
+  EXPECT_EQ(urls, 3 * kHosts);
+  const auto ms = [](auto time) { return std::chrono::duration_cast<milliseconds>(time).count(); };
+  fmt::print("{} hosts and {} fingerprints in {} ms, of which {} ms for the queues\n", hosts, known,
+             ms(end - begin), ms(end - fingerprints_end));
+  fmt::print("{} MB in memory\n", second->memory() >> 20);
+  EXPECT_LT(end - begin, std::chrono::seconds(30));
+}
+
+}  // namespace
+}  // namespace trawl

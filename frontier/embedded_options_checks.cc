@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "trawl/sizing.h"
-
 #include "frontier/common/option_checks.h"
 #include "frontier/store/memory_plan.h"
 
@@ -43,23 +41,7 @@ Result<void> check_options(const EmbeddedOptions& options) {
   if (options.checkpoints.max_replay.count() == 0)
     return invalid("checkpoints.max_replay must be above 0");
   if (options.checkpoints.keep == 0) return invalid("checkpoints.keep must be at least 1, not 0");
-  if (options.store.shards == 0 || options.store.shards > 1024) {
-    return invalid(
-        fmt::format("store.shards must be from 1 to 1024, not {}", options.store.shards));
-  }
-  if (options.limits.max_open_leases < options.store.shards) {
-    return invalid(fmt::format("limits.max_open_leases must be at least store.shards ({}), not {}",
-                               options.store.shards, options.limits.max_open_leases));
-  }
-  if (options.store.max_memory < kMinFrontierMemory ||
-      options.store.max_memory > kMaxFrontierMemory) {
-    return invalid(fmt::format("store.max_memory must be from {} to {} bytes, not {}",
-                               kMinFrontierMemory, kMaxFrontierMemory, options.store.max_memory));
-  }
-  const auto size =
-      blocked_bloom_size(options.seen.expected_urls, options.seen.false_positive_rate);
-  if (!size) return tl::unexpected(size.error());
-  return {};
+  return check_options(options.limits, options.seen, options.store);
 }
 
 ShardOptions shard_options(const EmbeddedOptions& options, std::uint32_t index,

@@ -54,3 +54,25 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   auto forward(Call&& call) const {
     return call();
   }
+
+  SharedFrontierImpl(std::unique_ptr<FrontierImpl> impl, SharedStore& store);
+  // In this order, by open().
+  Result<void> connect(const SharedOptions& options, SharedConnection connection);
+
+  Result<void> load(BucketId bucket, const std::string& token, const BucketMeta& meta);
+  Result<std::unique_ptr<Partition>> empty_partition() const;
+  void retired(BucketId bucket);
+  void take(BucketId bucket, std::span<const InboxReader::Message> messages,
+            InboxReader::Done done);
+  void execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
+               InboxReader::Done done);
+  Result<void> execute(const OwnerCommand& command);
+  // Asks the owner of a bucket to execute a command.
+  Result<void> ask(BucketId bucket, const OwnerCommand& command);
+  SharedBudget& budget(SharedLimit of) TRAWL_REQUIRES(control_mutex_);
+
+  FrontierImpl& impl_;  // which FrontierDecorator has
+  SharedStore& store_;  // which impl_ has
+};
+
+}  // namespace trawl

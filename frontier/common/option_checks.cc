@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "trawl/sizing.h"
+
 namespace trawl {
 
 namespace {
@@ -62,6 +64,23 @@ Result<void> check_options(const PolitenessOptions& politeness, const RetryOptio
                                limits.max_note_bytes));
   }
   return check_profile(profile);
+}
+
+Result<void> check_options(const LimitOptions& limits, const SeenOptions& seen,
+                           const StorageOptions& store) {
+  if (store.shards == 0 || store.shards > 1024)
+    return invalid(fmt::format("store.shards must be from 1 to 1024, not {}", store.shards));
+  if (limits.max_open_leases < store.shards) {
+    return invalid(fmt::format("limits.max_open_leases must be at least store.shards ({}), not {}",
+                               store.shards, limits.max_open_leases));
+  }
+  if (store.max_memory < kMinFrontierMemory || store.max_memory > kMaxFrontierMemory) {
+    return invalid(fmt::format("store.max_memory must be from {} to {} bytes, not {}",
+                               kMinFrontierMemory, kMaxFrontierMemory, store.max_memory));
+  }
+  const auto size = blocked_bloom_size(seen.expected_urls, seen.false_positive_rate);
+  if (!size) return tl::unexpected(size.error());
+  return {};
 }
 
 }  // namespace trawl

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "trawl/result.h"
 
 namespace trawl {
 
@@ -15,6 +18,9 @@ struct RedisAddress {
   auto operator<=>(const RedisAddress&) const = default;
   std::string text() const;  // "10.0.0.1:6379", "[::1]:6379"
 };
+
+// "HOST" or "HOST:PORT", IPv6 as in "[::1]:6379". Errors: kInvalidArgument.
+Result<RedisAddress> parse_redis_address(std::string_view text);
 
 struct RedisOptions {
   // Any nodes of one cluster, or one server without cluster mode.

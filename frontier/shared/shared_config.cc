@@ -66,6 +66,10 @@ std::vector<Field> fields_of(const SharedConfig& config) {
        .value = number(config.address_delay.count()),
        .setting = "politeness.ip_delay over all crawlers, in milliseconds",
        .can_change = true},
+      {.name = "lease",
+       .value = number(config.lease.count()),
+       .setting = "cluster.takeover_after, in milliseconds",
+       .can_change = true},
   };
 }
 

@@ -25,6 +25,8 @@ struct SharedConfig {
   std::chrono::milliseconds delay{0};
   std::chrono::milliseconds domain_delay{0};
   std::chrono::milliseconds address_delay{0};  // strictly over all crawlers; 0: each its own
+  // Of the leases on buckets: with a shorter one, a crawler would claim what another still owns.
+  std::chrono::milliseconds lease{10'000};
 };
 
 // What the first crawler chose for all.

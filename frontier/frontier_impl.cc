@@ -239,6 +239,11 @@ Result<void> FrontierImpl::request_checkpoint() {
 }
 
 Result<Progress> FrontierImpl::progress() const {
+  const Progress own = own_progress();
+  return progress_of_all_ ? progress_of_all_(own) : own;
+}
+
+Progress FrontierImpl::own_progress() const {
   Progress progress;
   progress.finished = commits_->counters().open() == 0;
   progress.exhausted = is_idle([](const Counters& counters) { return counters.deferred == 0; });
@@ -246,7 +251,7 @@ Result<Progress> FrontierImpl::progress() const {
       partitions_->next_deferred() > clock_.now() && is_idle([](const Counters& counters) {
         return counters.deferred > 0 && counters.deferred == counters.recrawls_deferred;
       });
-  return progress_of_all_ ? progress_of_all_(progress) : progress;
+  return progress;
 }
 
 Result<void> FrontierImpl::on_wake(std::function<void()> callback,

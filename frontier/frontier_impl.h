@@ -82,6 +82,18 @@ class FrontierImpl final : public Frontier {
   // Wakes all who wait for leases, or for the end.
   void wake_all() { announce_to_all(), wakes_.wake_waiters(); }
   bool has_bucket(std::uint32_t bucket) const { return partitions_->is_open(bucket); }
+  std::uint32_t bucket_of(HostId host) const { return identity_.bucket_of(host); }
+  const KeyedHash& hash() const { return identity_.hash(); }
+  // Progress of this process alone.
+  Progress own_progress() const;
+  // See CommitQueue.
+  std::uint64_t commit_number() const { return commits_->commit_number(); }
+  // Has the store called soon, with nothing if there is nothing.
+  Result<void> touch_store() {
+    return commits_->submit([](Operation& operation) { operation.flush = true; });
+  }
+  // Every later call returns the error.
+  void stop_with(const Error& error) { commits_->stop_with(error), wake_all(); }
   std::uint32_t bucket_of(std::string_view host) const {
     return identity_.bucket_of(identity_.host(host));
   }

@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "trawl/shared_frontier.h"
 
@@ -17,8 +17,10 @@
 #include "base/mutex.h"
 #include "frontier/bucket_turnover.h"
 #include "frontier/frontier_impl.h"
+#include "frontier/recovery/directory_lock.h"
 #include "frontier/shared/crawl_end.h"
 #include "frontier/shared/inbox_reader.h"
+#include "frontier/shared/message_ids.h"
 #include "frontier/shared/owner_command.h"
 #include "frontier/shared/ownership_thread.h"
 #include "frontier/shared/shared_budget.h"
@@ -32,12 +34,22 @@ namespace trawl {
 // the crawl. Each has a client of its own, so that none waits for another's pipeline.
 class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, SharedFrontier> {
  public:
-  static Result<std::unique_ptr<SharedFrontierImpl>> open(const SharedOptions& options,
-                                                          OpenReport& report);
+  // Called by the store when a bucket is lost; set by the constructor, before the store is used.
+  using Lost = std::function<void(BucketId, const Error&)>;
+  struct Parts {
+    SharedConnection connection;
+    std::optional<DirectoryLock> lock;
+    std::unique_ptr<SharedStore> store;
+    std::shared_ptr<Lost> lost;  // what the store calls
+    // Clients of their own.
+    std::unique_ptr<RedisClient> for_ownership, for_inboxes, for_control, for_end;
+  };
+  SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared, Parts parts);
   ~SharedFrontierImpl() override;
+  // Begins to claim buckets.
+  void start();
 
-  Result<Progress> progress() const override;
-  Result<FrontierStats> stats() const override;
+  Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) override;
   Result<void> set_host(std::string_view host, const HostSettings& settings) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
   Result<std::uint64_t> retry(const RetryWhich& which) override;
@@ -54,25 +66,67 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   auto forward(Call&& call) const {
     return call();
   }
-
-  SharedFrontierImpl(std::unique_ptr<FrontierImpl> impl, SharedStore& store);
-  // In this order, by open().
-  Result<void> connect(const SharedOptions& options, SharedConnection connection);
+  SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared, Parts& parts,
+                     SharedStore& store);
+  std::unique_ptr<FrontierImpl> make_impl(const EmbeddedOptions& options, Parts& parts);
+  OwnershipThread::Events ownership_events();
+  BucketTurnover::Calls turnover_calls();
+  InboxReader::Events inbox_events();
 
   Result<void> load(BucketId bucket, const std::string& token, const BucketMeta& meta);
-  Result<std::unique_ptr<Partition>> empty_partition() const;
   void retired(BucketId bucket);
-  void take(BucketId bucket, std::span<const InboxReader::Message> messages,
-            InboxReader::Done done);
+  void take_messages(BucketId bucket, std::span<const InboxReader::Message> messages,
+                     InboxReader::Done done);
   void execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
                InboxReader::Done done);
   Result<void> execute(const OwnerCommand& command);
   // Asks the owner of a bucket to execute a command.
   Result<void> ask(BucketId bucket, const OwnerCommand& command);
-  SharedBudget& budget(SharedLimit of) TRAWL_REQUIRES(control_mutex_);
+  Result<Progress> progress_of_all(const Progress& own) const;
+  void watch();
+  Result<void> look_for_the_end();
+  Result<bool> tell_idle(std::uint64_t commit);
+  // Whether this process has nothing to do, as of that commit.
+  bool is_idle_at(std::uint64_t commit) const;
+  SharedBudget& budget(SharedLimit of) TRAWL_REQUIRES(control_) {
+    return of == SharedLimit::kPages ? pages_ : bytes_;
+  }
 
-  FrontierImpl& impl_;  // which FrontierDecorator has
+  const EmbeddedOptions options_;
+  const std::function<void(const Error&)> report_;
+  const BucketId buckets_;
+  const bool replicated_;
+  const std::string member_;
+  FrontierImpl& impl_;  // which the base has
   SharedStore& store_;  // which impl_ has
+  std::optional<DirectoryLock> lock_;
+
+  mutable Mutex control_;  // one call at a time waits for Redis
+  const std::unique_ptr<RedisClient> control_client_;
+  BucketStore control_store_ TRAWL_GUARDED_BY(control_);
+  MessageIds command_ids_ TRAWL_GUARDED_BY(control_);
+  SharedBudget pages_ TRAWL_GUARDED_BY(control_);
+  SharedBudget bytes_ TRAWL_GUARDED_BY(control_);
+
+  OwnershipThread ownership_;
+  InboxReader inbox_;
+  BucketTurnover turnover_;
+
+  const std::unique_ptr<RedisClient> end_client_;
+  // Of the watcher alone.
+  BucketStore end_store_;
+  CrawlEnd end_;
+  mutable Mutex watching_;
+  Condition watched_;
+  bool stops_ TRAWL_GUARDED_BY(watching_) = false;
+  struct End {
+    Progress progress;
+    std::uint64_t commit = 0;  // FrontierImpl::commit_number() then
+  };
+  std::optional<End> end_seen_ TRAWL_GUARDED_BY(watching_);
+  FrontierCounters totals_ TRAWL_GUARDED_BY(watching_);
+  bool closed_ TRAWL_GUARDED_BY(watching_) = false;
+  std::thread watcher_;
 };
 
 }  // namespace trawl

@@ -503,12 +503,13 @@ Result<void> GroupWriter::commit(const OperationGroup& group, bool all) {
       part->partition->take_totals(part->before, part->totals, false);
     }
   }
-  return write_parts(changed, links_of(group));
+  return write_parts(changed, links_of(group), all);
 }
 
 Result<void> GroupWriter::write_parts(std::span<Part* const> parts,
-                                      std::span<const LinksForOwner> links) {
-  if (parts.empty() && links.empty()) return {};
+                                      std::span<const LinksForOwner> links, bool always) {
+  const bool wanted = always && partitions_.is_shared();
+  if (parts.empty() && links.empty() && !wanted) return {};
   std::vector<BatchPart> batches;
   for (Part* part : parts) {
     assert(part->totals.admitted >= part->before.admitted &&

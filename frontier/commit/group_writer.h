@@ -120,8 +120,9 @@ class GroupWriter {
   std::vector<LinksForOwner> links_of(const OperationGroup& group) const;
   // Writes what changed. `all`: counts of offers, too.
   Result<void> commit(const OperationGroup& group, bool all);
-  // `parts` are written, with what they changed.
-  Result<void> write_parts(std::span<Part* const> parts, std::span<const LinksForOwner> links);
+  // `parts` are written, with what they changed. `always`: the store is called with nothing, too.
+  Result<void> write_parts(std::span<Part* const> parts, std::span<const LinksForOwner> links,
+                           bool always = false);
   void retire(const OperationGroup& group);
   Result<void> check_seen(const OperationGroup& group);
   Result<void> drop_some(Operation::Drop& drop);

@@ -37,7 +37,11 @@ class Partition {
   // Which opening of its bucket it is, in a shared frontier. A bucket that is taken again gets
   // another partition, and what refers to an earlier one is void.
   std::uint32_t epoch() const noexcept { return epoch_; }
-  // Before other threads know it.
+  // Before other threads know it; begin(): with the totals that were read with its filter.
+  void begin(const Counters& counters) {
+    const MutexLock lock(mutex_);
+    counters_ = counters;
+  }
   void set_epoch(std::uint32_t epoch) noexcept { epoch_ = epoch; }
   // Only for its statistics and for saving it.
   const GrowingBloomFilter& filter() const noexcept { return filter_; }

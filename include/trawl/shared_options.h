@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,9 @@ struct SharedOptions {
   SeenOptions seen = {};
   // For this crawler. Durability::kSync is refused: see ClusterOptions::durability.
   StorageOptions store = {};
+  // Called with what does not work and is tried again, for people: once when it begins. From any
+  // thread; must not call the frontier.
+  std::function<void(const Error&)> on_trouble = {};
   // Without `ends_follow_links`: the ends always do.
   TestingOptions testing = {};
 };

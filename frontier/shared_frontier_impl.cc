@@ -1,0 +1,431 @@
+#include "frontier/shared_frontier_impl.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "frontier/schedule/queue_head_cache.h"
+#include "frontier/shared/idle_mark.h"
+#include "frontier/shared/trouble_report.h"
+#include "frontier/shared/url_messages.h"
+
+namespace trawl {
+
+namespace {
+
+// How long close() waits until everything is written and handed over, when Redis is in reach. What
+// is not is found by the next owners, after the time of a lease.
+constexpr std::chrono::seconds kHandOver(20);
+// The same for a Redis that is away.
+constexpr std::chrono::seconds kRedisAway(5);
+// Between two looks for the end while this crawler has nothing to do.
+constexpr std::chrono::milliseconds kLook(100);
+// How often the totals of the crawl are read while it has.
+constexpr std::chrono::seconds kTotals(2);
+// A bucket's filter is not smaller.
+constexpr std::uint64_t kLeastUrls = 1024;
+
+BucketStore::Command command_for(BucketId bucket, MessageId id, const OwnerCommand& command) {
+  return {.bucket = bucket, .message = {.id = id, .body = encode_owner_command(command)}};
+}
+
+Result<void> as_result(const BucketStore::Written& written) {
+  if (written.code == BucketStore::Written::Code::kDone) return {};
+  return tl::unexpected(written.error.value_or(
+      Error{ErrorCode::kUnavailable, "Redis did not answer whether it has the command"}));
+}
+
+}  // namespace
+
+std::unique_ptr<FrontierImpl> SharedFrontierImpl::make_impl(const EmbeddedOptions& options,
+                                                            Parts& parts) {
+  const BucketId buckets = parts.connection.ownership.buckets;
+  FrontierParts made{
+      .recovery = nullptr,
+      .store = std::move(parts.store),
+      .partitions = std::make_unique<Partitions>(buckets),
+      .clock = 0,
+      .hash = parts.connection.crawl.hash,
+      .ledger = false,
+      .set_aside_keys_changed = false,
+      .resumed = false,
+      .real_clock = true,
+      .ends_follow_links = true,
+      .buckets = buckets,
+      .encode_links = [](std::span<const UrlRequest> links) { return encode_requests(links); },
+      .may_lease =
+          [this](HostId host) {
+            const BucketId bucket = impl_.bucket_of(host);
+            return turnover_.is_leasable(bucket) && ownership_.may_start(bucket);
+          },
+      .retired = [this](std::uint32_t bucket) { retired(bucket); },
+      .progress_of_all = [this](const Progress& own) { return progress_of_all(own); }};
+  return std::make_unique<FrontierImpl>(options, std::move(made));
+}
+
+SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared,
+                                       Parts parts)
+    : SharedFrontierImpl(options, shared, parts, *parts.store) {}
+
+SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared,
+                                       Parts& parts, SharedStore& store)
+    : FrontierDecorator(make_impl(options, parts)),
+      options_(options),
+      report_([told = shared.on_trouble](const Error& error) {
+        if (told) told(error);
+      }),
+      buckets_(parts.connection.ownership.buckets),
+      replicated_(parts.connection.replicated),
+      member_(parts.connection.ownership.member),
+      impl_(static_cast<FrontierImpl&>(inner())),
+      store_(store),
+      lock_(std::move(parts.lock)),
+      control_client_(std::move(parts.for_control)),
+      control_store_(*control_client_, parts.connection.keys, replicated_),
+      pages_(*control_client_, parts.connection.keys,
+             {.name = "pages", .session = parts.connection.ownership.session}),
+      bytes_(*control_client_, parts.connection.keys,
+             {.name = "bytes",
+              .session = parts.connection.ownership.session,
+              .least = 1u << 20,
+              .most = std::uint64_t{1} << 30}),
+      ownership_(std::move(parts.for_ownership), parts.connection.keys, parts.connection.ownership,
+                 ownership_events()),
+      inbox_(std::move(parts.for_inboxes), parts.connection.keys, replicated_, {}, inbox_events()),
+      turnover_(buckets_, turnover_calls(), options_.testing.clock),
+      end_client_(std::move(parts.for_end)),
+      end_store_(*end_client_, parts.connection.keys, replicated_),
+      end_(end_store_, buckets_) {
+  *parts.lost = [this](BucketId bucket, const Error& error) {
+    turnover_.refused(bucket);
+    if (error.code != ErrorCode::kInUse) report_(error);
+  };
+}
+
+void SharedFrontierImpl::start() {
+  inbox_.start();
+  ownership_.start();
+  watcher_ = std::thread([this] { watch(); });
+}
+
+SharedFrontierImpl::~SharedFrontierImpl() {
+  static_cast<void>(close());
+}
+
+OwnershipThread::Events SharedFrontierImpl::ownership_events() {
+  return {.gained = [this](BucketId bucket, const std::string& token,
+                           const BucketMeta& meta) { turnover_.gained(bucket, token, meta); },
+          .lost = [this](BucketId bucket) { turnover_.lost(bucket); },
+          .to_release = [this](BucketId bucket) { turnover_.to_release(bucket); },
+          .emptied = [this](BucketId bucket) { turnover_.lost(bucket); },
+          .renewed =
+              [this](std::span<const BucketOwnership::Events::Renewed> renewed) {
+                for (const auto& bucket : renewed)
+                  store_.note_version(bucket.bucket, bucket.version);
+              },
+          .trouble = [this](const Error& error) { report_(error); },
+          .recovered = [] {},
+          .failed = [this](const Error& error) { impl_.stop_with(error); }};
+}
+
+BucketTurnover::Calls SharedFrontierImpl::turnover_calls() {
+  return {.load = [this](BucketId bucket, const std::string& token,
+                         const BucketMeta& meta) { return load(bucket, token, meta); },
+          .end_load = [this](BucketId bucket) { store_.end(bucket); },
+          .retire =
+              [this](BucketId bucket) {
+                inbox_.close(bucket);
+                return impl_.retire_bucket(bucket);
+              },
+          .open_leases = [this](BucketId bucket) { return impl_.leased_in(bucket); },
+          .release =
+              [this](BucketId bucket, const std::string& token) {
+                static_cast<void>(ownership_.release(bucket, token));
+              },
+          .drop = [this](BucketId bucket,
+                         const std::string& token) { ownership_.drop(bucket, token); },
+          .trouble = [this](const Error& error) { report_(error); }};
+}
+
+InboxReader::Events SharedFrontierImpl::inbox_events() {
+  return {.take = [this](BucketId bucket, std::span<const InboxReader::Message> messages,
+                         InboxReader::Done done) { take_messages(bucket, messages, std::move(done)); },
+          .command = [this](BucketId bucket, const MessageId& id, const OwnerCommand& command,
+                            InboxReader::Done done) { execute(bucket, id, command, std::move(done)); },
+          .damaged = [this](const Error& error) { report_(error); },
+          .trouble = [this](const Error& error) { report_(error); },
+          .recovered = [] {}};
+}
+
+// From back to front: see frontier_buckets.cc.
+Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
+                                      const BucketMeta& meta) {
+  const SeenOptions& seen = options_.seen;
+  auto filter = GrowingBloomFilter::create(
+      {.capacity = std::max(seen.expected_urls / buckets_, kLeastUrls),
+       .false_positive_rate = seen.false_positive_rate,
+       .max_memory_bytes = seen.max_memory / buckets_,
+       .hash = impl_.hash()});
+  if (!filter) return tl::unexpected(filter.error());
+  auto partition =
+      std::make_unique<Partition>(std::move(*filter), Counters{}, Partition::Keys::kLower);
+  std::unique_ptr<bool[]> fresh;
+  std::size_t room = 0;
+  impl_.begin_bucket(bucket, turnover_.rests_since(bucket));
+  auto counters = store_.take(
+      bucket, token, meta,
+      {.fingerprints =
+           [&](std::span<const Fingerprint> urls) {
+             if (room < urls.size()) fresh = std::make_unique<bool[]>(room = urls.size());
+             partition->insert_batch(urls, {fresh.get(), urls.size()});
+           },
+       .beginning = QueueHeadCache::kFewUrls,
+       .host = [&](const LoadedHost& host) {
+         impl_.add_host(host.host, host.record, host.queue, host.urls);
+       }});
+  if (!counters) {
+    impl_.forget_bucket(bucket);
+    store_.end(bucket);
+    return tl::unexpected(counters.error());
+  }
+  partition->begin(*counters);
+  static_cast<void>(store_.visit_deferred_of(bucket, [&](const DeferredUrl& first) {
+    partition->set_next_deferred(first.not_before);
+    return false;
+  }));
+  impl_.open_bucket(bucket, std::move(partition));
+  inbox_.open(bucket);
+  return {};
+}
+
+// By the committer. What a bucket that was lost may lack of what this crawler admitted goes to its
+// inbox.
+void SharedFrontierImpl::retired(BucketId bucket) {
+  if (turnover_.was_lost(bucket)) {
+    if (auto passed = store_.pass_on(bucket); !passed) report_(passed.error());
+  }
+  store_.end(bucket);
+  turnover_.retired(bucket);
+}
+
+void SharedFrontierImpl::take_messages(BucketId bucket,
+                                       std::span<const InboxReader::Message> messages,
+                                       InboxReader::Done done) {
+  for (std::size_t i = 0; i + 1 < messages.size(); ++i)
+    impl_.take_message(bucket, messages[i].id, messages[i].requests, [](const Result<void>&) {});
+  // They are durable in this order, or none is.
+  impl_.take_message(bucket, messages.back().id, messages.back().requests, std::move(done));
+}
+
+void SharedFrontierImpl::execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
+                                 InboxReader::Done done) {
+  if (auto executed = execute(command); !executed) {
+    report_(executed.error());
+    // A command that cannot be executed would come again and again.
+    if (executed.error().code == ErrorCode::kUnavailable) return done(executed);
+  }
+  impl_.take_command(bucket, id, std::move(done));
+}
+
+Result<void> SharedFrontierImpl::execute(const OwnerCommand& command) {
+  const auto nothing = [](const auto&) { return Result<void>{}; };
+  switch (command.kind) {
+    case OwnerCommand::Kind::kSetHost:
+      return impl_.set_host(command.host, command.settings);
+    case OwnerCommand::Kind::kDropHost:
+      return impl_.drop_host(command.host).and_then(nothing);
+    case OwnerCommand::Kind::kRetry:
+      return impl_.retry(command.which).and_then(nothing);
+  }
+  return {};
+}
+
+Result<void> SharedFrontierImpl::ask(BucketId bucket, const OwnerCommand& command) {
+  const MutexLock lock(control_);
+  const auto asked = command_for(bucket, command_ids_.next(), command);
+  return as_result(control_store_.push_commands(std::span(&asked, 1)).front());
+}
+
+// A host of another owner, for example one that a robots.txt redirects to: its delay is kept by
+// nobody.
+Result<StartTurn> SharedFrontierImpl::start_elsewhere(std::string_view host,
+                                                      std::string_view address) {
+  if (impl_.has_bucket(impl_.bucket_of(host))) {
+    auto turn = impl_.start_elsewhere(host, address);
+    if (turn || turn.error().code != ErrorCode::kUnavailable) return turn;
+  }
+  return StartTurn{.when = StartTurn::When::kNow, .at = options_.testing.clock()};
+}
+
+Result<void> SharedFrontierImpl::set_host(std::string_view host, const HostSettings& settings) {
+  const BucketId bucket = impl_.bucket_of(host);
+  if (impl_.has_bucket(bucket)) {
+    auto set = impl_.set_host(host, settings);
+    if (set || set.error().code != ErrorCode::kUnavailable) return set;
+  }
+  HostSettings stored = settings;
+  stored.address.reset();  // that is only for the owner's requests
+  return ask(bucket, {.kind = OwnerCommand::Kind::kSetHost,
+                      .host = std::string(host),
+                      .settings = std::move(stored)});
+}
+
+Result<std::uint64_t> SharedFrontierImpl::drop_host(std::string_view host) {
+  const BucketId bucket = impl_.bucket_of(host);
+  if (impl_.has_bucket(bucket)) return impl_.drop_host(host);
+  auto asked = ask(bucket, {.kind = OwnerCommand::Kind::kDropHost, .host = std::string(host)});
+  if (!asked) return tl::unexpected(asked.error());
+  return 0;
+}
+
+Result<std::uint64_t> SharedFrontierImpl::retry(const RetryWhich& which) {
+  auto own = impl_.retry(which);
+  if (!own || which.wanted) return own;  // a function cannot be sent
+  std::vector<BucketStore::Command> commands;
+  const MutexLock lock(control_);
+  for (BucketId bucket = 0; bucket < buckets_; ++bucket) {
+    if (impl_.has_bucket(bucket)) continue;
+    commands.push_back(command_for(bucket, command_ids_.next(),
+                                   {.kind = OwnerCommand::Kind::kRetry, .which = which}));
+  }
+  for (const auto& written : control_store_.push_commands(commands)) {
+    if (auto asked = as_result(written); !asked) return tl::unexpected(asked.error());
+  }
+  return own;
+}
+
+Result<std::uint64_t> SharedFrontierImpl::take(SharedLimit of, std::uint64_t limit,
+                                               std::uint64_t need) {
+  const MutexLock lock(control_);
+  return budget(of).take(limit, need);
+}
+
+Result<void> SharedFrontierImpl::give_back(SharedLimit of, std::uint64_t amount) {
+  const MutexLock lock(control_);
+  return budget(of).give_back(amount);
+}
+
+Result<std::uint64_t> SharedFrontierImpl::taken(SharedLimit of) {
+  const MutexLock lock(control_);
+  return budget(of).taken();
+}
+
+// What a look found holds as long as nothing was committed here since.
+Result<Progress> SharedFrontierImpl::progress_of_all(const Progress& own) const {
+  if (!own.at_end()) return Progress{};
+  const MutexLock lock(watching_);
+  if (!end_seen_ || end_seen_->commit != impl_.commit_number()) return Progress{};
+  return end_seen_->progress;
+}
+
+bool SharedFrontierImpl::is_idle_at(std::uint64_t commit) const {
+  const auto turnover = turnover_.counts();
+  return commit % 2 == 0 && turnover.loading == 0 && turnover.leaving == 0 &&
+         impl_.own_progress().at_end() && impl_.commit_number() == commit;
+}
+
+void SharedFrontierImpl::watch() {
+  using Clock = std::chrono::steady_clock;
+  TroubleReport troubles(report_, [] {}, kTotals);
+  Clock::time_point touched, counted;
+  const MutexLock lock(watching_);
+  while (!stops_) {
+    watched_.wait_until(watching_, Clock::now() + kLook);
+    if (stops_) return;
+    const MutexUnlock unlocked(watching_);
+    if (!replicated_ && Clock::now() - touched > std::chrono::seconds(1)) {
+      touched = Clock::now();
+      static_cast<void>(impl_.touch_store());  // SharedStore::write_parts()
+    }
+    Result<void> looked = look_for_the_end();
+    if (looked && Clock::now() - counted > kTotals) {
+      counted = Clock::now();
+      looked = end_.totals().map([&](const SharedTotals& totals) {
+        const MutexLock counting(watching_);
+        totals_ = totals.counters;
+      });
+    }
+    if (!looked) troubles.add(looked.error(), BootClock::now());
+    troubles.look(BootClock::now());
+  }
+}
+
+Result<void> SharedFrontierImpl::look_for_the_end() {
+  const std::uint64_t commit = impl_.commit_number();
+  const auto told = tell_idle(commit);
+  if (!told || !*told) {
+    ownership_.set_idle(0);
+    return told.map([](bool) {});
+  }
+  const auto progress = end_.progress();
+  if (!progress) return tl::unexpected(progress.error());
+  bool is_end = progress->at_end() && is_idle_at(commit);
+  {
+    const MutexLock lock(watching_);
+    end_seen_.reset();
+    if (is_end) end_seen_ = End{.progress = *progress, .commit = commit};
+  }
+  if (is_end) impl_.wake_all();
+  return {};
+}
+
+// Others conclude from this, and from what they read themselves.
+Result<bool> SharedFrontierImpl::tell_idle(std::uint64_t commit) {
+  if (!is_idle_at(commit)) return false;
+  const auto scan = end_.scan();
+  if (!scan) return tl::unexpected(scan.error());
+  IdleMark mark;
+  for (BucketId bucket = 0; bucket < buckets_; ++bucket) {
+    if (turnover_.is_leasable(bucket)) mark.add(bucket, scan->buckets[bucket].meta.version);
+  }
+  if (!is_idle_at(commit)) return false;
+  ownership_.set_idle(mark.value());
+  return true;
+}
+
+Result<ClusterStatus> SharedFrontierImpl::cluster_status() const {
+  ClusterStatus status;
+  const OwnershipThread::Status ownership = ownership_.status();
+  for (const std::string& name : ownership.living)
+    status.members.push_back({.name = name, .is_self = name == member_});
+  const auto turnover = turnover_.counts();
+  const InboxReader::Status inbox = inbox_.status();
+  const SharedStore::Counts written = store_.counts();
+  status.buckets = buckets_;
+  status.owned = turnover.open;
+  status.inbox = inbox.messages_waiting + inbox.commands_waiting;
+  status.oldest_message = inbox.oldest;
+  status.forwarded = written.messages;
+  status.messages_taken = inbox.messages_taken;
+  status.gained = turnover.gained;
+  status.lost = turnover.lost;
+  status.rolled_back = written.replayed;
+  status.passed_on = written.passed_on;
+  status.waits_for = store_.waits_for();
+  const MutexLock lock(watching_);
+  status.totals = totals_;
+  return status;
+}
+
+Result<void> SharedFrontierImpl::close() {
+  {
+    const MutexLock lock(watching_);
+    if (std::exchange(closed_, true)) return {};
+    stops_ = true;
+    watched_.notify_all();
+  }
+  if (watcher_.joinable()) watcher_.join();
+  inbox_.stop();
+  const auto leaves = ownership_.leave();
+  const bool away = leaves.wait_for(kRedisAway) != std::future_status::ready;
+  if (away) store_.give_up();
+  turnover_.hand_over_all(std::chrono::steady_clock::now() + (away ? kRedisAway : kHandOver));
+  // Redis may have gone away meanwhile.
+  store_.give_up();
+  turnover_.stop();
+  ownership_.stop();
+  return impl_.close();
+}
+
+}  // namespace trawl

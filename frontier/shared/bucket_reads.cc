@@ -1,6 +1,7 @@
 // What is read of a bucket, and checked.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +71,49 @@ std::vector<Result<BucketStore::Owner>> BucketStore::owners(std::span<const Buck
         .token = fields[0].text, .renewal = fields[1].text, .version = *version, .exists = exists});
   }
   return owners;
+}
+
+Result<std::vector<BucketStore::State>> BucketStore::states(BucketId count) {
+  constexpr std::size_t kCommands = 3;  // of a bucket
+  std::vector<RedisCommand> commands;
+  for (BucketId bucket = 0; bucket < count; ++bucket) {
+    const std::string meta = keys_.meta(bucket);
+    commands.push_back(RedisCommand("HMGET", meta));
+    commands.back().arg(meta).arg("t").arg("r").arg("v").arg("c").arg("open");
+    for (const std::string& list : {keys_.inbox(bucket), keys_.commands(bucket)}) {
+      commands.push_back(RedisCommand("LLEN", list));
+      commands.back().arg(list);
+    }
+  }
+  auto answers = client_.run(commands, {.patience = patience_});
+  std::vector<State> states(count);
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    auto reply = checked_reply(client_, commands[i], std::move(answers[i]));
+    if (!reply) return tl::unexpected(reply.error());
+    State& state = states[i / kCommands];
+    if (i % kCommands != 0) {
+      const auto size = static_cast<std::uint64_t>(reply->integer);
+      (i % kCommands == 1 ? state.messages : state.commands) = size;
+      continue;
+    }
+    const auto& fields = reply->elements;
+    if (fields.size() != 5) return damaged_value(commands[i].key(), "HMGET answers with less");
+    const auto number = [&](std::size_t at) {
+      return fields[at].is_nil() ? std::uint64_t{0} : number_in(fields[at].text);
+    };
+    const auto version = number(2), open = number(4);
+    if (!version || !open)
+      return damaged_value(commands[i].key(), "its fields v and open must be whole numbers");
+    const auto counters =
+        fields[3].text.empty() ? std::optional(Counters{}) : decode_counters(fields[3].text);
+    if (!counters) return damaged_value(commands[i].key(), "its field c holds no totals");
+    state.exists = std::ranges::any_of(fields, [](const auto& one) { return !one.is_nil(); });
+    state.token = fields[0].text;
+    state.version = *version;
+    state.open = *open;
+    state.counters = *counters;
+  }
+  return states;
 }
 
 std::vector<Result<std::vector<InboxMessage>>> BucketStore::read_inboxes(

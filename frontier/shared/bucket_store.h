@@ -18,6 +18,7 @@
 #include "frontier/shared/bucket_keys.h"
 #include "frontier/shared/bucket_scripts.h"
 #include "frontier/shared/member_table.h"
+#include "frontier/store/counters.h"
 
 namespace trawl {
 
@@ -35,6 +36,17 @@ class BucketStore {
     std::uint64_t version = 0;
     bool exists = false;
     bool operator==(const Owner&) const = default;
+  };
+
+  // What everybody can read of a bucket.
+  struct State {
+    bool exists = false;  // somebody has claimed it, or had
+    std::string token = {};
+    std::uint64_t version = 0;
+    std::uint64_t open = 0;  // URLs queued or deferred
+    Counters counters = {};
+    std::uint64_t messages = 0;  // that wait for its owner
+    std::uint64_t commands = 0;
   };
 
   // How a write ended.
@@ -116,6 +128,8 @@ class BucketStore {
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   std::vector<Result<Owner>> owners(std::span<const BucketId> buckets);
+  // Of the buckets from 0 on. Errors: the first.
+  Result<std::vector<State>> states(BucketId count);
   std::vector<Claimed> claim(std::span<const Claim> claims);
   // The owner's time counts from before the call.
   std::vector<Written> renew(std::span<const Renewal> renewals);

@@ -21,7 +21,7 @@ struct SharedSession {
   static Result<std::optional<SharedSession>> read(const std::filesystem::path& directory);
   // Durably, and at once: a crash leaves the old file or the new one.
   Result<void> write(const std::filesystem::path& directory) const;
-  // For a crawler that begins afresh. No file is no error.
+  // For a crawler that begins afresh. The file may be absent.
   static Result<void> remove(const std::filesystem::path& directory);
 
   friend bool operator==(const SharedSession&, const SharedSession&) = default;

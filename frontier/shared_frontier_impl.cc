@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kHandOver(20);
 // The same for a Redis that is away.
 constexpr std::chrono::seconds kRedisAway(5);
 // Between two looks for the end while this crawler has nothing to do.
-constexpr std::chrono::milliseconds kLook(100);
+constexpr std::chrono::milliseconds kWatch(100);
 // How often the totals of the crawl are read while it has.
 constexpr std::chrono::seconds kTotals(2);
 // A bucket's filter is not smaller.
@@ -165,8 +165,8 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
   auto filter = GrowingBloomFilter::create(
       {.capacity = std::max(seen.expected_urls / buckets_, kLeastUrls),
        .false_positive_rate = seen.false_positive_rate,
-       .max_memory_bytes = seen.max_memory / buckets_,
-       .hash = impl_.hash()});
+       .hash = impl_.hash(),
+       .max_memory_bytes = seen.max_memory / buckets_});
   if (!filter) return tl::unexpected(filter.error());
   auto partition =
       std::make_unique<Partition>(std::move(*filter), Counters{}, Partition::Keys::kLower);
@@ -331,7 +331,7 @@ void SharedFrontierImpl::watch() {
   Clock::time_point touched, counted;
   const MutexLock lock(watching_);
   while (!stops_) {
-    watched_.wait_until(watching_, Clock::now() + kLook);
+    watched_.wait_until(watching_, Clock::now() + kWatch);
     if (stops_) return;
     const MutexUnlock unlocked(watching_);
     if (!replicated_ && Clock::now() - touched > std::chrono::seconds(1)) {
@@ -377,7 +377,7 @@ Result<bool> SharedFrontierImpl::tell_idle(std::uint64_t commit) {
   if (!scan) return tl::unexpected(scan.error());
   IdleMark mark;
   for (BucketId bucket = 0; bucket < buckets_; ++bucket) {
-    if (turnover_.is_leasable(bucket)) mark.add(bucket, scan->buckets[bucket].meta.version);
+    if (turnover_.is_leasable(bucket)) mark.add(bucket, scan->buckets[bucket].version);
   }
   if (!is_idle_at(commit)) return false;
   ownership_.set_idle(mark.value());

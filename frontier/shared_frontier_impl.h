@@ -42,7 +42,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
     std::unique_ptr<SharedStore> store;
     std::shared_ptr<Lost> lost;  // what the store calls
     // Clients of their own.
-    std::unique_ptr<RedisClient> for_ownership, for_inboxes, for_control, for_end;
+    std::unique_ptr<RedisClient> for_ownership = {}, for_inboxes = {}, for_control = {},
+                                 for_end = {};
   };
   SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared, Parts parts);
   ~SharedFrontierImpl() override;

@@ -224,7 +224,7 @@ Result<std::optional<HostRecord>> SharedStore::host(HostId host) const {
   return bucket ? bucket->hosts->record(host) : std::nullopt;
 }
 
-Result<void> SharedStore::visit_deferred(
+Result<void> SharedStore::visit_deferred_of(
     BucketId id, const std::function<bool(const DeferredUrl&)>& visit) const {
   const BucketPtr bucket = find(id);
   std::optional<OwnedBucket::DeferredOrder> after;
@@ -236,7 +236,7 @@ Result<void> SharedStore::visit_deferred(
   return {};
 }
 
-Result<void> SharedStore::visit_deferred_of(
+Result<void> SharedStore::visit_deferred(
     const std::function<bool(const DeferredUrl&)>& visit) const {
   const auto buckets = owned();
   using First = std::tuple<std::int64_t, std::uint64_t, std::size_t>;  // with its bucket

@@ -104,6 +104,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
 }
 
 void SharedFrontierImpl::start() {
+  static_cast<void>(impl_.restore());  // has nothing to read
   inbox_.start();
   ownership_.start();
   watcher_ = std::thread([this] { watch(); });
@@ -172,7 +173,9 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
       std::make_unique<Partition>(std::move(*filter), Counters{}, Partition::Keys::kLower);
   std::unique_ptr<bool[]> fresh;
   std::size_t room = 0;
-  impl_.begin_bucket(bucket, turnover_.rests_since(bucket));
+  // P1: nobody has leased from a bucket that never had a batch, unless a failover took those back.
+  const bool is_new = meta.version == 0 && replicated_;
+  impl_.begin_bucket(bucket, is_new ? SteadyTime() : turnover_.rests_since(bucket));
   auto counters = store_.take(
       bucket, token, meta,
       {.fingerprints =

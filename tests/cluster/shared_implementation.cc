@@ -1,0 +1,68 @@
+// The implementation of Frontier in Redis, for the tests that hold of each.
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "trawl/shared_frontier.h"
+
+#include "tests/cluster/redis_servers.h"
+#include "tests/frontier/conformance/implementations.h"
+
+namespace trawl::test {
+
+namespace {
+
+constexpr std::uint32_t kBuckets = 4;
+
+// One for all tests of a process: each has a crawl of its own.
+RedisServer& server() {
+  static RedisServer one({"--appendonly", "yes"});
+  return one;
+}
+
+// The crawl of a directory: opened again it is the same one.
+std::string crawl_of(const std::filesystem::path& directory) {
+  return fmt::format("c{}", std::hash<std::string>()(directory.string()));
+}
+
+// Alone, so that it owns everything.
+Result<std::unique_ptr<Frontier>> open_shared(const EmbeddedOptions& given, OpenReport* report) {
+  const SharedOptions options{.directory = given.directory,
+                        .cluster = {.redis = {"127.0.0.1:" + server().port()},
+                                    .name = crawl_of(given.directory),
+                                    .buckets = kBuckets,
+                                    .takeover_after = std::chrono::seconds(2)},
+                        .politeness = given.politeness,
+                        .retry = given.retry,
+                        .limits = given.limits,
+                        .seen = given.seen,
+                        .store = given.store,
+                        .testing = given.testing};
+  auto frontier = SharedFrontier::open(options, report);
+  if (!frontier) return tl::unexpected(frontier.error());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (;;) {
+    const auto status = (*frontier)->cluster_status();
+    if (status && status->owned == kBuckets) break;
+    if (std::chrono::steady_clock::now() > until)
+      return tl::unexpected(Error{ErrorCode::kUnavailable, "it does not own its buckets"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return frontier;
+}
+
+}  // namespace
+
+const std::vector<Implementation>& implementations() {
+  static const std::vector<Implementation> all = {{.name = "Shared",
+                                                   .open = open_shared,
+                                                   .is_durable = true,
+                                                   .ends_follow_links = true}};
+  return all;
+}
+
+}  // namespace trawl::test

@@ -163,7 +163,7 @@ bool ShardState::begin_forgetting(const HostRange& range) {
 // two.
 LeaseIndex ShardState::forget_leases(const HostRange& range, LeaseIndex from, std::size_t most) {
   const auto end = static_cast<LeaseIndex>(std::min<std::size_t>(from + most, leases_.end()));
-  for (LeaseIndex i = from; i < end; ++i) {
+  for (LeaseIndex i = from; i < end && i < leases_.end(); ++i) {
     if (range.contains(leases_[i].host_id) && leases_.is_used(i)) leases_.forget(i);
   }
   return end;

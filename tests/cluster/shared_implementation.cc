@@ -9,6 +9,7 @@
 
 #include "trawl/shared_frontier.h"
 
+#include "base/frontier_decorator.h"
 #include "tests/cluster/redis_servers.h"
 #include "tests/frontier/conformance/implementations.h"
 
@@ -28,6 +29,31 @@ RedisServer& server() {
 std::string crawl_of(const std::filesystem::path& directory) {
   return fmt::format("c{}", std::hash<std::string>()(directory.string()));
 }
+
+// The end of a crawl is found by looking at all of it, which takes a moment.
+class WaitsForTheEnd final : public FrontierDecorator<WaitsForTheEnd> {
+ public:
+  explicit WaitsForTheEnd(std::unique_ptr<Frontier> frontier)
+      : FrontierDecorator(std::move(frontier)) {}
+
+  Result<Progress> progress() const override {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (;;) {
+      auto progress = inner().progress();
+      const bool leased = progress && inner().stats()->leased > 0;
+      if (!progress || progress->at_end() || leased || std::chrono::steady_clock::now() > until)
+        return progress;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+ private:
+  friend FrontierDecorator;
+  template <class Call>
+  auto forward(Call&& call) const {
+    return call();
+  }
+};
 
 // Alone, so that it owns everything.
 Result<std::unique_ptr<Frontier>> open_shared(const EmbeddedOptions& given, OpenReport* report) {
@@ -52,7 +78,7 @@ Result<std::unique_ptr<Frontier>> open_shared(const EmbeddedOptions& given, Open
       return tl::unexpected(Error{ErrorCode::kUnavailable, "it does not own its buckets"});
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  return frontier;
+  return std::make_unique<WaitsForTheEnd>(*std::move(frontier));
 }
 
 }  // namespace

@@ -21,9 +21,13 @@ Result<UrlState> FrontierImpl::lookup(std::string_view url_or_key) {
     if (!state) return tl::unexpected(state.error());
     if (*state) return **std::move(state);
   }
-  auto state = find(identity_.of_key(url_or_key, {}, buffer), std::nullopt);
-  if (!state) return tl::unexpected(state.error());
-  return state->value_or(UrlState{});
+  for (std::uint32_t bucket = 0; bucket < partitions_->buckets(); ++bucket) {
+    if (!partitions_->is_open(bucket)) continue;
+    auto state = find(identity_.of_key_in(bucket, url_or_key, buffer), std::nullopt);
+    if (!state) return tl::unexpected(state.error());
+    if (*state) return **std::move(state);
+  }
+  return UrlState{};
 }
 
 // Returns nothing if the URL was never admitted and is not held. `host` is the only queue to

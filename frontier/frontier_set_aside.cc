@@ -157,9 +157,13 @@ Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
     queued = *done;
   }
   std::string buffer;
-  const auto done = retry(which, identity_.of_key(which.key, {}, buffer));
-  if (!done) return done;
-  return queued + *done;
+  for (std::uint32_t bucket = 0; bucket < partitions_->buckets(); ++bucket) {
+    if (!partitions_->is_open(bucket)) continue;
+    const auto done = retry(which, identity_.of_key_in(bucket, which.key, buffer));
+    if (!done) return done;
+    queued += *done;
+  }
+  return queued;
 }
 
 Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which,

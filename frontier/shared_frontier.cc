@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/wall_time.h"
+#include "frontier/shared/shared_options_checks.h"
 #include "frontier/shared_frontier_impl.h"
 
 namespace trawl {
@@ -48,6 +49,7 @@ Result<std::optional<DirectoryLock>> lock(const std::filesystem::path& directory
 
 Result<std::unique_ptr<SharedFrontier>> SharedFrontier::open(const SharedOptions& options,
                                                              OpenReport* report) {
+  if (auto valid = check_options(options); !valid) return tl::unexpected(valid.error());
   auto locked = lock(options.directory);
   if (!locked) return tl::unexpected(locked.error());
   auto connection = connect_shared(options);
@@ -63,8 +65,8 @@ Result<std::unique_ptr<SharedFrontier>> SharedFrontier::open(const SharedOptions
       {.redis = connection->redis,
        .crawl = connection->keys.crawl(),
        .replicated = connection->replicated,
-       .identity = UrlIdentity(connection->crawl.hash, options.seen.profile,
-                               connection->ownership.buckets),
+       .identity =
+           UrlIdentity(connection->crawl.hash, options.seen.profile, connection->ownership.buckets),
        .lost = [lost](BucketId bucket, const Error& error) { (*lost)(bucket, error); }});
   if (!store) return tl::unexpected(store.error());
   SharedFrontierImpl::Parts parts{.connection = std::move(*connection),

@@ -131,43 +131,44 @@ OwnershipThread::Events SharedFrontierImpl::ownership_events() {
 }
 
 BucketTurnover::Calls SharedFrontierImpl::turnover_calls() {
-  return {.load = [this](BucketId bucket, const std::string& token,
-                         const BucketMeta& meta) { return load(bucket, token, meta); },
-          .end_load = [this](BucketId bucket) { store_.end(bucket); },
-          .retire =
-              [this](BucketId bucket) {
-                inbox_.close(bucket);
-                return impl_.retire_bucket(bucket);
-              },
-          .open_leases = [this](BucketId bucket) { return impl_.leased_in(bucket); },
-          .release =
-              [this](BucketId bucket, const std::string& token) {
-                static_cast<void>(ownership_.release(bucket, token));
-              },
-          .drop = [this](BucketId bucket,
-                         const std::string& token) { ownership_.drop(bucket, token); },
-          .trouble = [this](const Error& error) { report_(error); }};
+  return {
+      .load = [this](BucketId bucket, const std::string& token,
+                     const BucketMeta& meta) { return load(bucket, token, meta); },
+      .end_load = [this](BucketId bucket) { store_.end(bucket); },
+      .retire =
+          [this](BucketId bucket) {
+            inbox_.close(bucket);
+            return impl_.retire_bucket(bucket);
+          },
+      .open_leases = [this](BucketId bucket) { return impl_.leased_in(bucket); },
+      .release =
+          [this](BucketId bucket, const std::string& token) {
+            static_cast<void>(ownership_.release(bucket, token));
+          },
+      .drop = [this](BucketId bucket, const std::string& token) { ownership_.drop(bucket, token); },
+      .trouble = [this](const Error& error) { report_(error); }};
 }
 
 InboxReader::Events SharedFrontierImpl::inbox_events() {
-  return {.take = [this](BucketId bucket, std::span<const InboxReader::Message> messages,
-                         InboxReader::Done done) { take_messages(bucket, messages, std::move(done)); },
-          .command = [this](BucketId bucket, const MessageId& id, const OwnerCommand& command,
-                            InboxReader::Done done) { execute(bucket, id, command, std::move(done)); },
-          .damaged = [this](const Error& error) { report_(error); },
-          .trouble = [this](const Error& error) { report_(error); },
-          .recovered = [] {}};
+  return {
+      .take = [this](BucketId bucket, std::span<const InboxReader::Message> messages,
+                     InboxReader::Done done) { take_messages(bucket, messages, std::move(done)); },
+      .command = [this](BucketId bucket, const MessageId& id, const OwnerCommand& command,
+                        InboxReader::Done done) { execute(bucket, id, command, std::move(done)); },
+      .damaged = [this](const Error& error) { report_(error); },
+      .trouble = [this](const Error& error) { report_(error); },
+      .recovered = [] {}};
 }
 
 // From back to front: see frontier_buckets.cc.
 Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
                                       const BucketMeta& meta) {
   const SeenOptions& seen = options_.seen;
-  auto filter = GrowingBloomFilter::create(
-      {.capacity = std::max(seen.expected_urls / buckets_, kLeastUrls),
-       .false_positive_rate = seen.false_positive_rate,
-       .hash = impl_.hash(),
-       .max_memory_bytes = seen.max_memory / buckets_});
+  auto filter =
+      GrowingBloomFilter::create({.capacity = std::max(seen.expected_urls / buckets_, kLeastUrls),
+                                  .false_positive_rate = seen.false_positive_rate,
+                                  .hash = impl_.hash(),
+                                  .max_memory_bytes = seen.max_memory / buckets_});
   if (!filter) return tl::unexpected(filter.error());
   auto partition =
       std::make_unique<Partition>(std::move(*filter), Counters{}, Partition::Keys::kLower);
@@ -176,17 +177,18 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
   // P1: nobody has leased from a bucket that never had a batch, unless a failover took those back.
   const bool is_new = meta.version == 0 && replicated_;
   impl_.begin_bucket(bucket, is_new ? SteadyTime() : turnover_.rests_since(bucket));
-  auto counters = store_.take(
-      bucket, token, meta,
-      {.fingerprints =
-           [&](std::span<const Fingerprint> urls) {
-             if (room < urls.size()) fresh = std::make_unique<bool[]>(room = urls.size());
-             partition->insert_batch(urls, {fresh.get(), urls.size()});
-           },
-       .beginning = QueueHeadCache::kFewUrls,
-       .host = [&](const LoadedHost& host) {
-         impl_.add_host(host.host, host.record, host.queue, host.urls);
-       }});
+  auto counters = store_.take(bucket, token, meta,
+                              {.fingerprints =
+                                   [&](std::span<const Fingerprint> urls) {
+                                     if (room < urls.size())
+                                       fresh = std::make_unique<bool[]>(room = urls.size());
+                                     partition->insert_batch(urls, {fresh.get(), urls.size()});
+                                   },
+                               .beginning = QueueHeadCache::kFewUrls,
+                               .host =
+                                   [&](const LoadedHost& host) {
+                                     impl_.add_host(host.host, host.record, host.queue, host.urls);
+                                   }});
   if (!counters) {
     impl_.forget_bucket(bucket);
     store_.end(bucket);
@@ -330,7 +332,8 @@ bool SharedFrontierImpl::is_idle_at(std::uint64_t commit) const {
 
 void SharedFrontierImpl::watch() {
   using Clock = std::chrono::steady_clock;
-  TroubleReport troubles(report_, [] {}, kTotals);
+  TroubleReport troubles(
+      report_, [] {}, kTotals);
   Clock::time_point touched, counted;
   const MutexLock lock(watching_);
   while (!stops_) {
@@ -411,10 +414,30 @@ Result<ClusterStatus> SharedFrontierImpl::cluster_status() const {
   return status;
 }
 
+Result<FrontierStats> SharedFrontierImpl::stats() const {
+  {
+    const MutexLock lock(watching_);
+    if (last_stats_) return *last_stats_;
+  }
+  return impl_.stats();
+}
+
+Result<Progress> SharedFrontierImpl::progress() const {
+  {
+    const MutexLock lock(watching_);
+    if (last_stats_) return last_progress_;
+  }
+  return impl_.progress();
+}
+
 Result<void> SharedFrontierImpl::close() {
+  const auto stats = impl_.stats();
+  const auto progress = impl_.progress();
   {
     const MutexLock lock(watching_);
     if (std::exchange(closed_, true)) return {};
+    if (stats) last_stats_ = *stats;
+    if (progress) last_progress_ = *progress;
     stops_ = true;
     watched_.notify_all();
   }

@@ -54,6 +54,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   Result<void> set_host(std::string_view host, const HostSettings& settings) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
   Result<std::uint64_t> retry(const RetryWhich& which) override;
+  Result<FrontierStats> stats() const override;
+  Result<Progress> progress() const override;
   Result<void> close() override;
 
   Result<ClusterStatus> cluster_status() const override;
@@ -127,6 +129,9 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   std::optional<End> end_seen_ TRAWL_GUARDED_BY(watching_);
   FrontierCounters totals_ TRAWL_GUARDED_BY(watching_);
   bool closed_ TRAWL_GUARDED_BY(watching_) = false;
+  // As close() found them.
+  std::optional<FrontierStats> last_stats_ TRAWL_GUARDED_BY(watching_);
+  Progress last_progress_ TRAWL_GUARDED_BY(watching_);
   std::thread watcher_;
 };
 

@@ -279,7 +279,8 @@ void AdmissionController::insert_by_bucket(PreparedUrls& prepared) {
   prepared.foreign_.assign(n, 0);
   prepared.order_.resize(n);
   std::iota(prepared.order_.begin(), prepared.order_.end(), 0u);
-  std::ranges::sort(prepared.order_, {}, bucket_of);
+  // In their order within a bucket: the first of two equal ones is the new one.
+  std::ranges::stable_sort(prepared.order_, {}, bucket_of);
   if (prepared.fresh_size_ < n) {
     prepared.fresh_ = std::make_unique<bool[]>(n);
     prepared.fresh_size_ = n;

@@ -12,7 +12,7 @@ Fingerprint UrlIdentity::with_bucket(Fingerprint plain, const Url& url,
 }
 
 std::uint64_t UrlIdentity::bucket_bits(std::string_view queue) const {
-  return hash_(registrable_domain(without_port(queue))).high >> kShift;
+  return first_bits(bucket_of(hash_(registrable_domain(without_port(queue))).high));
 }
 
 }  // namespace trawl

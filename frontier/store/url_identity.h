@@ -21,7 +21,7 @@ namespace trawl {
 // bucket in their top 16 bits: those of a hash of the registrable domain. So a domain is in one
 // bucket, with all its hosts and URLs, and each record of the store says where it belongs. Any
 // name may be that of a queue (UrlRequest::queue), and of a host at the same time: the bucket is a
-// function of the name alone, as the HostId is.
+// function of the name alone, as the HostId is. The bits are the same for all names of a bucket.
 //
 // Elsewhere both are plain hashes. Thread-safe.
 class UrlIdentity {
@@ -48,6 +48,11 @@ class UrlIdentity {
     const Fingerprint plain = hash_(buffer);
     return buckets_ == 0 ? plain : with_bits(plain, bucket_bits(queue));
   }
+  // The same for a key whose queue is not known: if it is in that bucket.
+  Fingerprint of_key_in(std::uint32_t bucket, std::string_view key, std::string& buffer) const {
+    const Fingerprint anywhere = of_key(key, {}, buffer);
+    return buckets_ == 0 ? anywhere : with_bits(anywhere, first_bits(bucket));
+  }
   // For a stored URL; nothing if its URL is not valid.
   std::optional<Fingerprint> of(const UrlRecord& record) const {
     if (record.given.fingerprint) return record.given.fingerprint;
@@ -71,10 +76,9 @@ class UrlIdentity {
   // The HostIds of a bucket, from the first to the last.
   std::pair<HostId, HostId> hosts_of(std::uint32_t bucket) const noexcept {
     assert(bucket < buckets_);
-    const auto first = [this](std::uint64_t of) {
-      return ((of << kBucketBits) + buckets_ - 1) / buckets_ << kShift;
-    };
-    return {first(bucket), bucket + 1 == buckets_ ? ~HostId{0} : first(bucket + 1) - 1};
+    const HostId last =
+        bucket + 1 == buckets_ ? ~HostId{0} : (first_bits(bucket + 1) << kShift) - 1;
+    return {first_bits(bucket) << kShift, last};
   }
   // Which of `shards` has the host: a bucket is in one.
   std::uint32_t shard_of(HostId host, std::uint32_t shards) const noexcept {
@@ -90,6 +94,10 @@ class UrlIdentity {
   }
   static Fingerprint with_bits(Fingerprint plain, std::uint64_t bits) noexcept {
     return {.high = with_bits(plain.high, bits), .low = plain.low};
+  }
+  // The smallest bits for which bucket_of() is this bucket.
+  std::uint64_t first_bits(std::uint64_t bucket) const noexcept {
+    return ((bucket << kBucketBits) + buckets_ - 1) / buckets_;
   }
   Fingerprint with_bucket(Fingerprint plain, const Url& url, std::string_view queue) const;
   std::uint64_t bucket_bits(std::string_view queue) const;

@@ -57,7 +57,7 @@ class WaitsForTheEnd final : public FrontierDecorator<WaitsForTheEnd> {
 
 // Alone, so that it owns everything.
 Result<std::unique_ptr<Frontier>> open_shared(const EmbeddedOptions& given, OpenReport* report) {
-  const SharedOptions options{.directory = given.directory,
+  SharedOptions options{.directory = given.directory,
                         .cluster = {.redis = {"127.0.0.1:" + server().port()},
                                     .name = crawl_of(given.directory),
                                     .buckets = kBuckets,
@@ -68,6 +68,9 @@ Result<std::unique_ptr<Frontier>> open_shared(const EmbeddedOptions& given, Open
                         .seen = given.seen,
                         .store = given.store,
                         .testing = given.testing};
+  // It has neither; the filter's rate is small enough for tests.
+  options.seen.mode = FilterMode::kBloom;
+  options.seen.ledger = false;
   auto frontier = SharedFrontier::open(options, report);
   if (!frontier) return tl::unexpected(frontier.error());
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -87,7 +90,8 @@ const std::vector<Implementation>& implementations() {
   static const std::vector<Implementation> all = {{.name = "Shared",
                                                    .open = open_shared,
                                                    .is_durable = true,
-                                                   .ends_follow_links = true}};
+                                                   .ends_follow_links = true,
+                                                   .knows_outcomes = false}};
   return all;
 }
 

@@ -19,6 +19,8 @@ struct Implementation {
   bool is_durable;
   // A crash may leave a page queued whose links are admitted already.
   bool ends_follow_links = false;
+  // It knows how the fetch of a URL ended.
+  bool knows_outcomes = true;
 
   friend std::ostream& operator<<(std::ostream& out, const Implementation& implementation) {
     return out << implementation.name;

@@ -1,0 +1,219 @@
+// Several crawlers on one frontier, each with its own threads, in one process.
+#include "trawl/shared_frontier.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/cluster/redis_servers.h"
+#include "tests/frontier/frontier_calls.h"
+#include "tests/support/temporary_directory.h"
+
+namespace trawl::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kBuckets = 16;
+
+class SharedFrontierTest : public ::testing::Test, protected FrontierCalls {
+ protected:
+  void SetUp() override {
+    SKIP_WITHOUT_REDIS();
+    server_ = std::make_unique<RedisServer>(Words{"--appendonly", "yes"});
+  }
+  SharedOptions options(const std::string& member) const {
+    SharedOptions options{.cluster = {.redis = {"127.0.0.1:" + server_->port()},
+                                      .name = "crawl",
+                                      .buckets = kBuckets,
+                                      .member = member,
+                                      .takeover_after = 1s},
+                          .on_trouble = [](const Error& error) {
+                            ADD_FAILURE() << "trouble: " << error.message;
+                          }};
+    options.politeness.delay = 0ms;
+    options.politeness.leases_per_host = 4;
+    options.seen.expected_urls = 100'000;
+    return options;
+  }
+  std::unique_ptr<SharedFrontier> open(const std::string& member) const {
+    return SharedFrontier::open(options(member)).value();
+  }
+  static bool wait_until(const std::function<bool()>& holds, std::chrono::seconds most = 20s) {
+    const auto until = std::chrono::steady_clock::now() + most;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(5ms);
+    }
+    return true;
+  }
+  static std::uint64_t owned(const SharedFrontier& frontier) {
+    return frontier.cluster_status()->owned;
+  }
+
+  std::unique_ptr<RedisServer> server_;
+};
+
+// A tree: a page has one link to it, so that whatever is lost is missed.
+struct Tree {
+  static constexpr int kPages = 2000;
+  static constexpr int kLinks = 3;
+
+  static std::string url(int page) {
+    return fmt::format("http://h{}.d{}.test/{}", page % 7, page % 50, page);
+  }
+  static std::vector<std::string> links(int page) {
+    std::vector<std::string> links;
+    for (int i = 1; i <= kLinks; ++i) {
+      const int child = page * kLinks + i;
+      if (child < kPages) links.push_back(url(child));
+    }
+    links.push_back(url(page / 2));  // known
+    return links;
+  }
+};
+
+class Fetched {
+ public:
+  void add(const std::string& url) {
+    const std::lock_guard lock(mutex_);
+    ++urls_[url];
+  }
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return urls_.size();
+  }
+  int most() const {
+    const std::lock_guard lock(mutex_);
+    int most = 0;
+    for (const auto& [url, n] : urls_)
+      most = std::max(most, n);
+    return most;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, int> urls_;
+};
+
+// Fetches until the crawl has ended, or it is told to stop.
+void crawl(SharedFrontier& frontier, Fetched& fetched, const std::atomic<bool>& stop) {
+  while (!stop) {
+    const auto leases = frontier.lease({.max = 16, .wait = 50ms});
+    ASSERT_TRUE(leases) << leases.error().message;
+    for (const Lease& lease : *leases) {
+      const int page = std::stoi(lease.url.substr(lease.url.rfind('/') + 1));
+      fetched.add(lease.url);
+      const auto links = Tree::links(page);
+      ASSERT_TRUE(frontier.complete(lease.id, {.status = 200}, Requests(links).get()));
+    }
+    if (leases->empty() && frontier.progress()->at_end()) return;
+  }
+}
+
+TEST_F(SharedFrontierTest, TwoCrawlersFetchEachPageOnceAndBothSeeTheEnd) {
+  const auto one = open("one");
+  const auto two = open("two");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == 8 && owned(*two) == 8; }));
+  EXPECT_EQ(one->cluster_status()->members.size(), 2u);
+  offer(*one, {Tree::url(0)});
+  Fetched fetched;
+  std::atomic<bool> stop{false};
+  std::thread other([&] { crawl(*two, fetched, stop); });
+  crawl(*one, fetched, stop);
+  other.join();
+  EXPECT_EQ(fetched.size(), std::size_t{Tree::kPages});
+  EXPECT_EQ(fetched.most(), 1);
+  const auto a = one->stats().value();
+  const auto b = two->stats().value();
+  EXPECT_EQ(a.admitted + b.admitted, std::uint64_t{Tree::kPages});
+  EXPECT_EQ(a.completed + b.completed, std::uint64_t{Tree::kPages});
+  EXPECT_GT(one->cluster_status()->forwarded, 0u);
+  EXPECT_TRUE(one->progress()->finished);
+  EXPECT_TRUE(two->progress()->finished);
+  EXPECT_TRUE(one->close());
+  EXPECT_TRUE(two->close());
+}
+
+// Whoever comes gets a share, and whoever goes hands over at once.
+TEST_F(SharedFrontierTest, CrawlersComeAndGoMeanwhile) {
+  auto one = open("one");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  offer(*one, {Tree::url(0)});
+  Fetched fetched;
+  std::atomic<bool> stop_one{false}, stop{false};
+  std::thread first([&] { crawl(*one, fetched, stop_one); });
+  ASSERT_TRUE(wait_until([&] { return fetched.size() > 200; }));
+  const auto two = open("two");
+  std::thread second([&] { crawl(*two, fetched, stop); });
+  ASSERT_TRUE(wait_until([&] { return owned(*two) == 8; }));
+  ASSERT_TRUE(wait_until([&] { return fetched.size() > 500; }));
+  stop_one = true;
+  first.join();
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_TRUE(one->close());
+  one.reset();
+  EXPECT_TRUE(wait_until([&] { return owned(*two) == kBuckets; }));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms) << "less than a lease";
+  second.join();
+  EXPECT_EQ(fetched.size(), std::size_t{Tree::kPages});
+  EXPECT_LE(fetched.most(), 2) << "only what was leased at a hand-over is fetched again";
+  EXPECT_TRUE(two->progress()->finished);
+}
+
+TEST_F(SharedFrontierTest, HostsOfOtherOwnersAreBlockedAndDroppedByThem) {
+  const auto one = open("one");
+  const auto two = open("two");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == 8 && owned(*two) == 8; }));
+  std::vector<std::string> urls;
+  for (int i = 0; i < 20; ++i)
+    urls.push_back(fmt::format("http://d{}.test/", i));
+  offer(*one, urls);
+  ASSERT_TRUE(wait_until([&] { return stats(*one).admitted + stats(*two).admitted == 20; }));
+  for (int i = 0; i < 20; ++i)
+    ASSERT_TRUE(one->set_host(fmt::format("d{}.test", i), {.delay = 5s}));
+  const auto delayed = [&] {
+    std::size_t hosts = 0;
+    for (const auto& frontier : {one.get(), two.get()}) {
+      for (const HostInfo& host : frontier->hosts("", 100).value())
+        hosts += host.settings.delay == 5000ms ? 1 : 0;
+    }
+    return hosts;
+  };
+  EXPECT_TRUE(wait_until([&] { return delayed() == 20; })) << delayed();
+  for (int i = 0; i < 20; ++i)
+    ASSERT_TRUE(two->drop_host(fmt::format("d{}.test", i)));
+  EXPECT_TRUE(wait_until([&] { return stats(*one).dropped + stats(*two).dropped == 20; }));
+  EXPECT_TRUE(wait_until([&] { return one->progress()->finished && two->progress()->finished; }));
+}
+
+// A crawl that ended can be joined, and goes on when something is offered.
+TEST_F(SharedFrontierTest, ACrawlThatEndedGoesOn) {
+  {
+    const auto one = open("one");
+    EXPECT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+    offer(*one, {"http://a.test/"});
+    complete(*one, one->lease({.max = 1, .wait = 5s}).value().at(0), {"http://b.test/"});
+    EXPECT_TRUE(one->close());
+  }
+  const auto two = open("two");
+  EXPECT_TRUE(wait_until([&] { return owned(*two) == kBuckets; }));
+  EXPECT_EQ(offer_one(*two, "http://a.test/"), Admission::kSeen);
+  const auto leases = two->lease({.max = 2, .wait = 5s}).value();
+  ASSERT_EQ(urls_of(leases), std::vector<std::string>{"http://b.test/"});
+  complete(*two, leases[0]);
+  EXPECT_TRUE(wait_until([&] { return two->progress()->finished; }));
+  EXPECT_EQ(offer_one(*two, "http://c.test/"), Admission::kNew);
+  EXPECT_FALSE(two->progress()->finished);
+  EXPECT_EQ(two->take(SharedLimit::kPages, 100).value(), 1u) << "a hundredth";
+  EXPECT_EQ(two->taken(SharedLimit::kPages).value(), 1u);
+}
+
+}  // namespace
+}  // namespace trawl::test

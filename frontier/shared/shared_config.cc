@@ -137,8 +137,8 @@ Result<JoinedCrawl> join_crawl(RedisClient& client, const BucketKeys& keys,
   RedisCommand command(join_script(), std::span(&key, 1));
   command.arg(known_id.value_or("")).arg("format").arg(kSharedFormat);
   command.arg("id").arg(hex(KeyedHash::random().key()));
-  command.arg("hash").arg(
-      fmt::format("{}:{}", KeyedHash::kAlgorithm, hex(KeyedHash::random().key())));
+  command.arg("hash").arg(fmt::format("{}:{}", KeyedHash::kAlgorithm,
+                                      hex(config.hash.value_or(KeyedHash::random()).key())));
   for (const Field& field : fields_of(config))
     command.arg(field.name).arg(field.value);
   RedisAnswer answer = client.run_one(command, {.wait = true, .patience = patience});

@@ -27,6 +27,8 @@ struct SharedConfig {
   std::chrono::milliseconds address_delay{0};  // strictly over all crawlers; 0: each its own
   // Of the leases on buckets: with a shorter one, a crawler would claim what another still owns.
   std::chrono::milliseconds lease{10'000};
+  // For the fingerprints of a crawl that begins with this; absent: a random one. Not compared.
+  std::optional<KeyedHash> hash = std::nullopt;
 };
 
 // What the first crawler chose for all.

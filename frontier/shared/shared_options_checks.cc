@@ -135,7 +135,8 @@ SharedConfig shared_config(const SharedOptions& options) {
           .domain_delay = politeness.domain_delay,
           .address_delay =
               options.cluster.shared_ip_delay ? politeness.ip_delay : std::chrono::milliseconds(0),
-          .lease = options.cluster.takeover_after};
+          .lease = options.cluster.takeover_after,
+          .hash = options.testing.hash};
 }
 
 std::string member_name(const SharedOptions& options) {

@@ -82,9 +82,9 @@ Result<void> SharedSession::write(const std::filesystem::path& directory) const 
 Result<void> SharedSession::remove(const std::filesystem::path& directory) {
   const std::string path = session_path(directory);
   std::error_code failed;
-  std::filesystem::remove(path, failed);
+  const bool removed = std::filesystem::remove(path, failed);
   if (failed) return tl::unexpected(system_error(failed.value(), "cannot remove " + path));
-  return sync_directory(directory.string());
+  return removed ? sync_directory(directory.string()) : Result<void>{};
 }
 
 }  // namespace trawl

@@ -86,7 +86,7 @@ struct SharedOptions {
   // Called with what does not work and is tried again, for people: once when it begins. From any
   // thread; must not call the frontier.
   std::function<void(const Error&)> on_trouble = {};
-  // Without `ends_follow_links`: the ends always do.
+  // Without `ends_follow_links`: the ends always do. `hash` is for a crawl that begins.
   TestingOptions testing = {};
 };
 

@@ -129,6 +129,7 @@ TEST_F(SharedSessionTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(SharedSession::read(directory_.path()).value(), next);
   ASSERT_TRUE(SharedSession::remove(directory_.path()).has_value());
   EXPECT_TRUE(SharedSession::remove(directory_.path()).has_value());
+  EXPECT_TRUE(SharedSession::remove(directory_.path() / "absent").has_value());
   EXPECT_EQ(SharedSession::read(directory_.path()).value(), std::nullopt);
 }
 
@@ -184,6 +185,15 @@ TEST_F(SharedConnectionTest, CrawlersOfOneCrawlJoinAndHaveSessionsOfTheirOwn) {
   EXPECT_EQ(again->ownership.member, a->ownership.member);
   EXPECT_NE(again->ownership.session, a->ownership.session);
   EXPECT_TRUE(again->client().has_value());
+}
+
+TEST_F(SharedConnectionTest, TheHashOfATestIsThatOfTheCrawlItBegins) {
+  SharedOptions seeded = options("a");
+  seeded.testing.hash = KeyedHash::from_seed(7);
+  auto a = connect_shared(seeded), b = connect_shared(options("b"));
+  ASSERT_TRUE(a.has_value() && b.has_value());
+  EXPECT_EQ(a->crawl.hash, KeyedHash::from_seed(7));
+  EXPECT_EQ(b->crawl.hash, KeyedHash::from_seed(7));
 }
 
 TEST_F(SharedConnectionTest, ADirectoryBelongsToOneCrawlThatIsStillThere) {

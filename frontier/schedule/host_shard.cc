@@ -1,7 +1,6 @@
 // HostShard: the calls that read the store, which they do without the mutex.
 #include "frontier/schedule/host_shard.h"
 
-#include <algorithm>
 #include <span>
 
 namespace trawl {
@@ -32,24 +31,16 @@ Result<void> HostShard::read_store(const std::function<void()>& after_read, Read
   return done;
 }
 
-// Whether some hosts of a read were forgotten meanwhile. It may have failed because of them, and
-// the others are read again.
-template <class Hosts, class Index>
-bool HostShard::lost_any(const Hosts& hosts, const Index& index) const {
-  return std::ranges::any_of(
-      hosts, [&](HostIndex host) { return state_.is_forgotten(host); }, index);
-}
-
 Result<void> HostShard::read_heads(HeadRead& read) {
   auto done = read_store(after_read_, [&] { return store_.read_queues(read.queues); });
-  const bool failed = !done && !lost_any(read.parts, [](const auto& part) { return part.host; });
+  const bool failed = !done && !state_.lost_any(read);
   state_.end_read(read, done.has_value());
   return failed ? done : Result<void>{};
 }
 
 Result<void> HostShard::read_records(RecordRead& read) {
   auto done = read_store(after_record_read_, [&] { return store_.read_hosts(read.records); });
-  const bool failed = !done && !lost_any(read.hosts, [](HostIndex host) { return host; });
+  const bool failed = !done && !state_.lost_any(read);
   state_.end_records(read, done.has_value());
   return failed ? done : Result<void>{};
 }

@@ -249,8 +249,6 @@ class HostShard {
   template <class Read>
   Result<void> read_store(const std::function<void()>& after_read, Read&& read)
       TRAWL_REQUIRES(mutex_);
-  template <class Hosts, class Index>
-  bool lost_any(const Hosts& hosts, const Index& index) const TRAWL_REQUIRES(mutex_);
   Result<void> read_heads(HeadRead& read) TRAWL_REQUIRES(mutex_);
   Result<void> read_records(RecordRead& read) TRAWL_REQUIRES(mutex_);
   struct Settling {

@@ -217,6 +217,15 @@ void ShardState::remove_if_read(HostIndex i) {
   if (!host.head_under_way && !host.record_under_way) hosts_.remove(i);
 }
 
+bool ShardState::lost_any(const HeadRead& read) const {
+  return std::ranges::any_of(
+      read.parts, [this](const HeadRead::Part& part) { return is_forgotten(part.host); });
+}
+
+bool ShardState::lost_any(const RecordRead& read) const {
+  return std::ranges::any_of(read.hosts, [this](HostIndex host) { return is_forgotten(host); });
+}
+
 void ShardState::forget_sleeping(const HostRange& range, std::size_t table) {
   std::vector<HostId> hosts;
   sleeping_.visit(table, [&](HostId id, std::uint64_t) {

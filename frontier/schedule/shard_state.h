@@ -214,8 +214,10 @@ class ShardState {
                           std::size_t& leases);
   // Whether the shard has the host's range.
   bool is_here(HostId id) const { return !options_.in_ranges || ranges_.find(id) != nullptr; }
-  // Whether a host of a read was forgotten since it began.
-  bool is_forgotten(HostIndex i) const { return hosts_[i].gone || !is_here(hosts_[i].id); }
+  // Before a read ends: whether a host of it was forgotten. The read may have failed because of it,
+  // and the others are read again.
+  bool lost_any(const HeadRead& read) const;
+  bool lost_any(const RecordRead& read) const;
   void take_back(std::vector<NumberedLease>& leases, std::size_t from);
   // Gives back what was taken for leases that ended.
   void return_ended_leases();
@@ -355,6 +357,7 @@ class ShardState {
   bool may_wake(HostId id) const;
   std::optional<SleepingHosts::Host> next_to_wake();
   void forget_host(HostIndex host);
+  bool is_forgotten(HostIndex i) const { return hosts_[i].gone || !is_here(hosts_[i].id); }
   void remove_if_read(HostIndex host);
 
   // shard_schedule.cc: the schedule of hosts, and their heads.

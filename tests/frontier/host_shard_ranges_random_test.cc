@@ -486,7 +486,7 @@ class RangesRun {
 
 TEST(HostShardRangesRandom, P1_DoesWhatItsModelDoes) {
   const std::uint64_t seed = std::random_device{}();
-  for (std::uint64_t run = 0; run < 60 && !::testing::Test::HasFailure(); ++run) {
+  for (std::uint64_t run = 0; run < 40 && !::testing::Test::HasFailure(); ++run) {
     SCOPED_TRACE(testing::Message() << "seed " << seed + run);
     RangesRun(seed + run).run(1000);
   }

@@ -214,6 +214,7 @@ class RangesRun {
       url.state = UrlState::kWaiting;
       in.hosts[url.host].waiting.insert(id.second);
     }
+    std::erase_if(saving_, [&](HostId id) { return test::bucket_of(id) == bucket; });
     std::erase_if(ending_, [&](const UrlId& url) { return url.first == bucket; });
     EXPECT_FALSE(shard_.record_of(test::host_in(bucket, 0)));
   }
@@ -397,9 +398,13 @@ class RangesRun {
       const auto record = shard_.record_of(id, changed.number);
       // It may have been stored with a later change, and the host been forgotten.
       if (record) store_.host_records[id] = *record;
-      shard_.push_saved(id);
+      saving_.push_back(id);
     }
     changed_.clear();
+    while (!saving_.empty() && below(4) > 0) {
+      shard_.push_saved(saving_.front());
+      saving_.pop_front();
+    }
   }
 
   void check_totals() {
@@ -478,6 +483,7 @@ class RangesRun {
   std::array<ModelBucket, kBuckets> buckets_;
   std::map<UrlId, ModelUrl> urls_;
   std::map<std::uint64_t, ModelLease> leases_;
+  std::deque<HostId> saving_;     // records not yet durable
   std::deque<UrlId> ending_;      // not yet passed to the shard
   std::vector<Changed> changed_;  // not yet in the store
   bool disturbed_ = false;        // a bucket was forgotten during a read

@@ -54,8 +54,8 @@ Result<void> SharedWriter::write(std::span<const Part> parts,
     }
   }
   if (!replicated_) {
-    current_.repeated += add_taken_back(messages);
     add_behind(written);
+    current_.repeated += add_taken_back(messages);
   }
   auto done = deliver(written, std::move(messages));
   if (auto finished = finish(written); !finished && done) done = finished;

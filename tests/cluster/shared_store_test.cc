@@ -15,90 +15,22 @@
 #include "frontier/shared/url_messages.h"
 #include "frontier/store/set_aside_record.h"
 #include "frontier/store/store_records.h"
+#include "tests/cluster/owner_batches.h"
 #include "tests/cluster/redis_fixture.h"
 
 namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
+using test::host_in;
+using test::identity;
+using test::kBuckets;
+using test::OwnerBatches;
+using test::url_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-constexpr std::uint32_t kBuckets = 16;
-
-const UrlIdentity& identity() {
-  static const UrlIdentity identity(KeyedHash::from_seed(7), Profile{}, kBuckets);
-  return identity;
-}
-
-// The name of a host of the bucket.
-std::string host_in(BucketId bucket, int number = 0) {
-  for (int i = 0;; ++i) {
-    std::string name = fmt::format("h{}.test", i);
-    if (identity().bucket_of(identity().host(name)) == bucket && number-- == 0) return name;
-  }
-}
-std::string url_of(const std::string& host, int number) {
-  return fmt::format("http://{}/{}", host, number);
-}
-
-// The batches of a bucket's owner, as GroupWriter makes them.
-class Owner {
- public:
-  explicit Owner(BucketId bucket, const Counters& counters = {})
-      : bucket_(bucket), counters_(counters) {}
-
-  std::uint64_t admit(UrlRecord url, std::int32_t priority = 0, std::int64_t not_before = 0) {
-    admitted_.push_back(identity().of(url).value());
-    const HostId host = identity().host(host_of(url));
-    const std::string record = encode_record(url);
-    if (not_before == 0) {
-      batch_.add_pending(host, {.priority = priority, .sequence = counters_.sequence}, record);
-    } else {
-      batch_.add_deferred(not_before, counters_.sequence, host, priority, record);
-      ++counters_.deferred;
-    }
-    ++counters_.admitted;
-    return counters_.sequence++;
-  }
-  std::uint64_t admit(const std::string& url) { return admit(UrlRecord{.url = url}); }
-  void end(const std::string& url, std::uint64_t sequence) {
-    batch_.remove_pending(identity().host(host_of({.url = url})),
-                          {.priority = 0, .sequence = sequence});
-    ++counters_.completed;
-  }
-  // It failed, and is tried again later.
-  void retry(const std::string& url, std::uint64_t sequence) {
-    const HostId host = identity().host(host_of({.url = url}));
-    batch_.remove_pending(host, {.priority = 0, .sequence = sequence});
-    batch_.add_deferred(5, counters_.sequence++, host, 0,
-                        encode_record({.url = url, .attempts = 1}));
-    ++counters_.deferred;
-  }
-  StoreBatch& batch() { return batch_; }
-  BatchPart part() {
-    if (!admitted_.empty())
-      batch_.log_admissions(counters_.admitted - admitted_.size(), std::exchange(admitted_, {}));
-    batch_.set_counters(counters_);
-    return {.bucket = bucket_, .batch = &batch_};
-  }
-  Result<void> write(SharedStore& store) {
-    const BatchPart written = part();
-    auto done = store.write_parts(std::span(&written, 1), {});
-    batch_.clear();
-    return done;
-  }
-
- private:
-  static std::string host_of(const UrlRecord& url) { return queue_of(url); }
-
-  const BucketId bucket_;
-  Counters counters_;
-  StoreBatch batch_;
-  std::vector<Fingerprint> admitted_;
-};
 
 struct Taken {
   Counters counters;
@@ -189,7 +121,7 @@ TEST_F(SharedStoreTest, HostsAndUrlsAreThoseOfTheirBuckets) {
   const std::string one = host_in(3), other = host_in(9), foreign = host_in(5);
   take(*store, 3, "a");
   take(*store, 9, "b");
-  Owner third(3), ninth(9);
+  OwnerBatches third(3), ninth(9);
   third.admit(url_of(one, 1));
   third.admit({.url = url_of(one, 2)}, 5);
   third.admit({.url = url_of(one, 3)}, 0, 30);
@@ -263,7 +195,7 @@ TEST_F(SharedStoreTest, N1_A2_TheNextOwnerFindsEverything) {
   auto first = open();
   const std::string one = host_in(3, 0), other = host_in(3, 1);
   take(*first, 3, "a");
-  Owner owner(3);
+  OwnerBatches owner(3);
   for (int i = 0; i < 5; ++i)
     owner.admit(url_of(one, i));
   owner.admit({.url = url_of(other, 1)}, 7);
@@ -306,12 +238,12 @@ TEST_F(SharedStoreTest, BucketsAreTakenAndEndedWhileOthersAreWritten) {
   std::atomic<BucketId> taken{0};
   int written = 0;
   std::thread committer([&] {
-    Owner owner(0);
+    OwnerBatches owner(0);
     for (; !stops.load(); ++written) {
       owner.admit(url_of(host, written));
       EXPECT_TRUE(owner.write(*store));
       if (const BucketId bucket = taken.exchange(0); bucket != 0) {
-        Owner other(bucket);
+        OwnerBatches other(bucket);
         other.admit(url_of(host_in(bucket), written));
         EXPECT_TRUE(other.write(*store));
         store->end(bucket);
@@ -342,7 +274,7 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
   const std::string host = host_in(3), other = host_in(4);
   take(*store, 3, "a");
   take(*store, 4, "a");
-  Owner owner(3), fourth(4);
+  OwnerBatches owner(3), fourth(4);
   owner.admit(url_of(host, 1));
   owner.admit(url_of(host, 2));
   ASSERT_TRUE(owner.write(*store));
@@ -396,7 +328,7 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
 
   // Until the frontier drops the bucket, and after that.
   for (const int number : {10, 11}) {
-    Owner late(3);
+    OwnerBatches late(3);
     late.admit(url_of(host, number));
     ASSERT_TRUE(late.write(*store));
     store->end(3);
@@ -413,7 +345,7 @@ TEST_F(SharedStoreTest, N1_WhatWasWrittenLatelyIsPassedOnWithTheBucket) {
     auto store = open(replicated);
     const std::string host = host_in(3);
     take(*store, 3, "a");
-    Owner owner(3);
+    OwnerBatches owner(3);
     owner.admit(url_of(host, 1));
     ASSERT_TRUE(owner.write(*store));
     now_ = now_.load() + milliseconds(10'001);
@@ -463,7 +395,7 @@ TEST_F(SharedStoreTest, AFullRedisTakesEndsWhileAdmissionsWait) {
   const std::string one = host_in(3), other = host_in(4);
   take(*store, 3, "a");
   take(*store, 4, "a");
-  Owner third(3), fourth(4);
+  OwnerBatches third(3), fourth(4);
   third.admit(url_of(one, 1));
   fourth.admit(url_of(other, 1));
   const std::vector<BatchPart> before = {third.part(), fourth.part()};
@@ -501,7 +433,7 @@ TEST_F(SharedStoreTest, N1_ReadsAndWritesWaitForARedisThatIsAway) {
   const std::string host = host_in(3);
   take(*store, 3, "a");
   const BucketMeta fourth = claim(4, "a");
-  Owner owner(3);
+  OwnerBatches owner(3);
   owner.admit(url_of(host, 1));
   ASSERT_TRUE(owner.write(*store));
 

@@ -16,8 +16,9 @@ namespace trawl {
 // with its name. FOREIGN, a key has another type, with the key, that type, and the one expected.
 //
 // Redis refuses commands that need memory when it is full, in a script only as the first write. So
-// a script that admits URLs begins with a write that needs memory, and is refused whole; the others
-// begin with one that frees some, and go through: owners keep their buckets and pages end.
+// a script that admits URLs begins with a write that needs memory, and is refused whole, unless it
+// takes away more than it adds; that and the others begin with a write that frees some, and go
+// through: owners keep their buckets and pages end.
 //
 // An error in the middle would leave a part of the changes. So a claim looks at the types of the
 // keys, and tries all commands that batches use; and each batch reads every key that it changes
@@ -114,9 +115,10 @@ local aside, asides = list(2)
 look('HLEN', KEYS[6], asides)
 local command, commands = list(1)
 local waiting = commands > 0 and redis.call('LRANGE', KEYS[7], 0, -1)
-local queues = {}
+local queues, leave = {}, messages + readies
 for k = 8, #KEYS do
   local ended, ends = list(1)
+  leave = leave + ends
   local added, adds = list(1)
   if ends == 0 then redis.call('LLEN', KEYS[k]) end
   queues[k] = {ended, ends, added, adds, heads(KEYS[k], ends)}
@@ -130,11 +132,23 @@ local function pop(key, present, from, n)
   if k > 0 then redis.call('LPOP', key, k) end
   return k
 end
-if ARGV[7] ~= '' then
-  redis.call('RPUSH', KEYS[2], ARGV[7])
-else
-  redis.call('HDEL', KEYS[1], '')
+-- Whether what is taken away is longer than what is added.
+local function shrinks()
+  local bytes = -#ARGV[7]
+  for _, one in ipairs(inbox) do bytes = bytes + #one end
+  for i = deferred, deferred + 2 * deferrals - 1 do bytes = bytes - #ARGV[i] end
+  for i = ready, ready + readies - 1 do bytes = bytes + #ARGV[i] end
+  for i = aside, aside + 2 * asides - 1 do bytes = bytes - #ARGV[i] end
+  for k = 8, #KEYS do
+    local _, _, added, adds, present = unpack(queues[k])
+    for _, url in ipairs(present) do bytes = bytes + #url end
+    for i = added, added + adds - 1 do bytes = bytes - #ARGV[i] end
+  end
+  return bytes > 0
 end
+local admits = ARGV[7] ~= ''
+if not admits or (leave > 0 and shrinks()) then redis.call('HDEL', KEYS[1], '') end
+if admits then redis.call('RPUSH', KEYS[2], ARGV[7]) end
 if messages > 0 then pop(KEYS[3], inbox, message, messages) end
 for i = host, host + 2 * hosts - 1, 2 do
   if ARGV[i + 1] == '' then

@@ -36,8 +36,8 @@ namespace trawl {
 // is lost with a batch, what may be lost with it goes to its inbox, whose owner asks its filter: so
 // each URL that was admitted is in Redis when a call returns, with the bucket or in its inbox.
 //
-// Redis out of memory: batches that admit URLs wait, and so does the call; those that only end URLs
-// go through meanwhile. Later groups cannot: their pages may rely on URLs that wait (N4).
+// Redis out of memory: batches that make it larger wait, and so does the call; the others go
+// through meanwhile. Later groups cannot: their pages may rely on URLs that wait (N4).
 //
 // One thread at a time, the committer, except where it says so.
 class SharedWriter {

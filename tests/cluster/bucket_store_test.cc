@@ -263,18 +263,25 @@ TEST_F(BucketStoreTest, AFullRedisRefusesAdmissionsWholeAndLetsPagesEnd) {
   EXPECT_THAT(refused.error->message, HasSubstr("maxmemory"));
   EXPECT_EQ(push({{message_id('y'), "two"}}).code, Code::kFull);
   EXPECT_THAT(queue(), ElementsAre(1, 2, 3, 4, 5));
-  // Ends, messages that brought nothing new, and ownership go on.
+  BucketBatch grows = admission(6, 2);
+  grows.queues[0].ended = {1};
+  EXPECT_EQ(apply("a", 2, grows).code, Code::kFull);
+  EXPECT_THAT(queue(), ElementsAre(1, 2, 3, 4, 5));
+  // Ends, messages that brought nothing new, and ownership go on; so do admissions with more ends.
   EXPECT_EQ(apply("a", 2, end_of({1, 3})).code, Code::kDone);
   BucketBatch taken;
   taken.taken = {message_id('x')};
   EXPECT_EQ(apply("a", 3, taken).code, Code::kDone);
   EXPECT_THAT(inbox(), IsEmpty());
   EXPECT_EQ(renew("a", "a1").code, Code::kDone);
+  BucketBatch shrinks = admission(6, 1);
+  shrinks.queues[0].ended = {2, 4};
+  EXPECT_EQ(apply("a", 4, shrinks).code, Code::kDone);
   EXPECT_EQ(release("a").code, Code::kDone);
   EXPECT_EQ(claim("b").result.code, Code::kDone);
   server_->cli({"config", "set", "maxmemory", "0"});
-  EXPECT_EQ(apply("b", 4, admission(6, 1)).code, Code::kDone);
-  EXPECT_THAT(queue(), ElementsAre(2, 4, 5, 6));
+  EXPECT_EQ(apply("b", 5, admission(7, 1)).code, Code::kDone);
+  EXPECT_THAT(queue(), ElementsAre(5, 6, 7));
 }
 
 TEST_F(BucketStoreTest, ForeignAndDamagedKeysAreNamed) {

@@ -1,11 +1,13 @@
 #include "frontier/shared/sent_messages.h"
 
-#include <map>
+#include <set>
 #include <utility>
 
 namespace trawl {
 
 namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{250};
 
 std::uint64_t bytes_of(const RedisCommand& command) {
   return command.bytes() + sizeof command;
@@ -15,22 +17,27 @@ std::uint64_t bytes_of(const RedisCommand& command) {
 
 void SentMessages::add(BucketId bucket, RedisCommand message, SteadyTime now,
                        const NodeOf& node_of) {
+  if (!nodes_.contains(bucket)) nodes_[bucket] = node_of(bucket).value_or(RedisAddress{});
   bytes_ += bytes_of(message);
-  sent_.push_back({.message = {.bucket = bucket, .command = std::move(message)},
-                   .node = node_of(bucket).value_or(RedisAddress{}),
-                   .at = now});
+  sent_.push_back({.message = {.bucket = bucket, .command = std::move(message)}, .at = now});
   forget_old(now);
 }
 
 std::vector<SentMessages::Message> SentMessages::take_moved(SteadyTime now, const NodeOf& node_of) {
-  forget_old(now);
   std::vector<Message> moved;
-  std::map<BucketId, std::optional<RedisAddress>> nodes;
+  if (looked_ && now - *looked_ < kBetweenLooks) return moved;
+  looked_ = now;
+  forget_old(now);
+  std::set<BucketId> buckets;
+  for (auto& [bucket, node] : nodes_) {
+    const auto is = node_of(bucket);
+    if (!is || *is == node) continue;
+    node = *is;
+    buckets.insert(bucket);
+  }
+  if (buckets.empty()) return moved;
   std::erase_if(sent_, [&](Sent& sent) {
-    const BucketId bucket = sent.message.bucket;
-    const auto [node, is_new] = nodes.try_emplace(bucket);
-    if (is_new) node->second = node_of(bucket);
-    if (!node->second || *node->second == sent.node) return false;
+    if (!buckets.contains(sent.message.bucket)) return false;
     bytes_ -= bytes_of(sent.message.command);
     moved.push_back(std::move(sent.message));
     return true;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "trawl/clocks.h"
@@ -32,8 +32,9 @@ class SentMessages {
 
   // Redis has acknowledged it now.
   void add(BucketId bucket, RedisCommand message, SteadyTime now, const NodeOf& node_of);
-  // Those whose buckets are on another node than the one that had acknowledged them. They are taken
-  // out: add() them again when they are acknowledged.
+  // Those whose buckets are on another node than the one that had acknowledged them, or perhaps
+  // were since. They are taken out: add() them again when they are acknowledged. Looks from time to
+  // time only.
   struct Message {
     BucketId bucket = 0;
     RedisCommand command;
@@ -45,7 +46,6 @@ class SentMessages {
  private:
   struct Sent {
     Message message;
-    RedisAddress node;
     SteadyTime at;
   };
   void forget_old(SteadyTime now);
@@ -54,6 +54,9 @@ class SentMessages {
   const std::uint64_t max_bytes_;
   std::deque<Sent> sent_;
   std::uint64_t bytes_ = 0;
+  // The node of each bucket when its first message was acknowledged, or it last moved.
+  std::map<BucketId, RedisAddress> nodes_;
+  std::optional<SteadyTime> looked_;
 };
 
 }  // namespace trawl

@@ -489,58 +489,5 @@ TEST_F(SharedStoreTest, ATakeEndsWithItsBucket) {
   EXPECT_EQ(taken.get().error().code, ErrorCode::kInUse);
 }
 
-TEST_F(SharedStoreTest, ALargeBucketIsLoadedQuickly) {
-  constexpr std::uint64_t kUrls = 1'000'000, kHosts = 100'000;
-  auto first = open();
-  take(*first, 3, "a");
-  Counters counters;
-  StoreBatch batch;
-  const HostId lowest = HostId{3} << 60;
-  const std::string record = encode_record({.url = "http://some-host.test/some/page.html"});
-  for (std::uint64_t n = 0; n < kUrls;) {
-    batch.clear();
-    std::vector<Fingerprint> fingerprints;
-    for (std::uint64_t i = 0; i < 200; ++i, ++n) {
-      fingerprints.push_back({.high = lowest, .low = n * 0x9e3779b97f4a7c15});
-      if (n < 3 * kHosts)
-        batch.add_pending(lowest + n % kHosts, {.priority = 0, .sequence = n}, record);
-    }
-    batch.log_admissions(n, fingerprints);
-    counters.admitted = counters.sequence = n;
-    batch.set_counters(counters);
-    const BatchPart part{.bucket = 3, .batch = &batch};
-    ASSERT_TRUE(first->write_parts(std::span(&part, 1), {}));
-  }
-
-  auto second = open();
-  const BucketMeta meta = claim(3, "b");
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  Clock::time_point fingerprints_end;
-  std::uint64_t known = 0, hosts = 0, urls = 0;
-  const auto counted = second->take(3, "b", meta,
-                                    {.fingerprints =
-                                         [&](std::span<const Fingerprint> some) {
-                                           known += some.size();
-                                           fingerprints_end = Clock::now();
-                                         },
-                                     .beginning = 4,
-                                     .host =
-                                         [&](const LoadedHost& host) {
-                                           ++hosts;
-                                           urls += host.queue.urls.size();
-                                         }});
-  const auto end = Clock::now();
-  ASSERT_TRUE(counted) << counted.error().message;
-  EXPECT_EQ(known, kUrls);
-  EXPECT_EQ(hosts, kHosts);
-  EXPECT_EQ(urls, 3 * kHosts);
-  const auto ms = [](auto time) { return std::chrono::duration_cast<milliseconds>(time).count(); };
-  fmt::print("{} hosts and {} fingerprints in {} ms, of which {} ms for the queues\n", hosts, known,
-             ms(end - begin), ms(end - fingerprints_end));
-  fmt::print("{} MB in memory\n", second->memory() >> 20);
-  EXPECT_LT(end - begin, std::chrono::seconds(30));
-}
-
 }  // namespace
 }  // namespace trawl

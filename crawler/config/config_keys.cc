@@ -462,7 +462,8 @@ Rows cluster() {
           "Into how many parts the frontier is divided; one crawler owns a part at a time. "
           "It cannot be changed after the crawl began."),
       KEY(cluster.member, short_text(kMaxMemberBytes),
-          "The name of this crawler, of which no two may run at the same time. If unset: the name "
+          "The name of this crawler. Two that run at the same time must have different names. If "
+          "unset: the name "
           "of the machine and the state directory.",
           R"("host-a")"),
       KEY(cluster.takeover_after, duration(1s, 10min),

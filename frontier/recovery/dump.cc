@@ -10,6 +10,7 @@
 #include "frontier/recovery/stopped_frontier.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/stored_url_dump.h"
 #include "frontier/store/url_identity.h"
 
 namespace trawl {
@@ -91,7 +92,7 @@ class Dump {
   }
 
   // Returns false to stop.
-  bool take(HostId host, std::string_view record, DumpedUrl url) {
+  bool take(HostId host, std::string_view record, const DumpedUrl& waiting) {
     if (host_ && host != *host_) return true;
     const auto decoded = decode_record(record);
     if (!decoded) {
@@ -101,14 +102,10 @@ class Dump {
     const std::string name = queue_of(*decoded);
     // Without the key of host ids, hosts are compared by name.
     if (!options_.host.empty() && name != options_.host) return true;
-    url.url = decoded->url;
-    url.host = name;
-    url.parent = decoded->parent;
-    url.depth = decoded->depth;
-    url.redirects = decoded->redirects;
-    url.attempts = decoded->attempts;
-    url.recrawl = decoded->recrawl;
-    url.note = decoded->note;
+    DumpedUrl url = dumped_url(*decoded, name);
+    url.priority = waiting.priority;
+    url.state = waiting.state;
+    url.not_before = waiting.not_before;
     if (depths_) {
       const auto depth = depths_->of(*decoded);
       if (!depth) {
@@ -122,20 +119,9 @@ class Dump {
   }
 
   bool take(const SetAsideUrl& url) {
-    const auto state =
-        url.state == SetAsideState::kHeld ? WaitingState::kHeld : WaitingState::kFailed;
-    if (!wanted(state) || (!options_.host.empty() && url.host != options_.host)) return true;
-    done_ = visit_({.url = url.url,
-                    .host = url.host,
-                    .parent = url.parent,
-                    .priority = url.priority,
-                    .depth = url.depth,
-                    .redirects = url.redirects,
-                    .note = url.note,
-                    .state = state,
-                    .reason = url.reason,
-                    .status = url.status,
-                    .since = url.since});
+    const DumpedUrl dumped = dumped_url(url);
+    if (!wanted(dumped.state) || (!options_.host.empty() && url.host != options_.host)) return true;
+    done_ = visit_(dumped);
     return done_.has_value();
   }
 

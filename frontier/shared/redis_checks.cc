@@ -10,35 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "frontier/shared/node_info.h"
 #include "frontier/shared/redis_values.h"
 
 namespace trawl {
 namespace {
 
 using std::chrono::milliseconds;
-
-// The lines "name:value" of INFO.
-class NodeInfo {
- public:
-  NodeInfo(const RedisAddress& node, std::string_view text) : node_(node) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find("\r\n"), text.size());
-      const std::string_view line = text.substr(0, end);
-      if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
-        values_.emplace(line.substr(0, colon), line.substr(colon + 1));
-      text.remove_prefix(std::min(text.size(), end + 2));
-    }
-  }
-  std::string node() const { return "the Redis node " + node_.text(); }
-  std::optional<std::string> operator[](std::string_view name) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? std::nullopt : std::optional(found->second);
-  }
-
- private:
-  RedisAddress node_;
-  std::map<std::string, std::string, std::less<>> values_;
-};
 
 class Checks {
  public:
@@ -81,28 +59,11 @@ class Checks {
         continue;
       }
       const NodeInfo info(node, reply->text);
-      if (auto passed = check_version(info); !passed) return passed;
+      const auto version = info.check_version();
+      if (!version) return tl::unexpected(version.error());
+      if (!version->empty()) warn(*version);
       if (auto passed = check_eviction(info); !passed) return passed;
       if (auto passed = check_file(info); !passed) return passed;
-    }
-    return {};
-  }
-
-  Result<void> check_version(const NodeInfo& info) {
-    const std::string version = info["redis_version"].value_or("");
-    const std::size_t dot = version.find('.');
-    const auto major = number_in(std::string_view(version).substr(0, dot));
-    const std::string_view rest =
-        dot == std::string::npos ? "" : std::string_view(version).substr(dot + 1);
-    const auto minor = number_in(rest.substr(0, rest.find('.')));
-    if (!major || !minor) {
-      warn_unchecked(info.node(), "its version", "INFO has none");
-    } else if (info["kvrocks_version"]) {  // which gives the version of its protocol
-      warn(info.node() + " is Kvrocks, with which Trawl has not been tested");
-    } else if (std::pair(*major, *minor) < std::pair<std::uint64_t, std::uint64_t>(6, 2)) {
-      return error(ErrorCode::kUnsupportedVersion,
-                   fmt::format("{} is version {}; Trawl needs 6.2 or later on every node",
-                               info.node(), version));
     }
     return {};
   }

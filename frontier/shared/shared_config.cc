@@ -34,6 +34,9 @@ return {'JOINED', unpack(all)}
   return script;
 }
 
+// UrlIdentity has room for so many.
+constexpr std::uint64_t kMostBuckets = 1u << 16;
+
 struct Field {
   std::string_view name;
   std::string value;
@@ -96,17 +99,19 @@ std::string named(const std::string& value) {
   return value.empty() ? "nothing" : fmt::format("\"{}\"", escape_unsafe(value));
 }
 
+Error other_format(const BucketKeys& keys, const std::string& format) {
+  return {ErrorCode::kUnsupportedVersion,
+          fmt::format("the crawl {} on Redis has the format {} (key {}, field format), this "
+                      "version of Trawl has \"{}\"; use the version that began it for all "
+                      "crawlers, or another cluster.name",
+                      keys.crawl(), named(format), keys.config(), kSharedFormat)};
+}
+
 Result<void> compare(const BucketKeys& keys, const SharedConfig& config,
                      std::map<std::string, std::string, std::less<>>& theirs) {
   const std::string key = keys.config();
-  const std::string format = std::to_string(kSharedFormat);
-  if (theirs["format"] != format) {
-    return error(ErrorCode::kUnsupportedVersion,
-                 fmt::format("the crawl {} on Redis has the format {} (key {}, field format), this "
-                             "version of Trawl has {}; use the version that began it for all "
-                             "crawlers, or another cluster.name",
-                             keys.crawl(), named(theirs["format"]), key, named(format)));
-  }
+  if (theirs["format"] != std::to_string(kSharedFormat))
+    return tl::unexpected(other_format(keys, theirs["format"]));
   for (const Field& mine : fields_of(config)) {
     const std::string& other = theirs[std::string(mine.name)];
     if (other == mine.value) continue;
@@ -169,6 +174,51 @@ Result<JoinedCrawl> join_crawl(RedisClient& client, const BucketKeys& keys,
                     keys.crawl(), key, named(theirs["id"]), named(*known_id)));
   }
   return JoinedCrawl{.id = theirs["id"], .hash = *hash, .created = word == "CREATED"};
+}
+
+Result<BegunCrawl> read_crawl(RedisClient& client, const BucketKeys& keys,
+                              std::chrono::milliseconds patience) {
+  const std::string key = keys.config();
+  RedisCommand command("HGETALL", key);
+  RedisAnswer answer = client.run_one(command.arg(key), {.patience = patience});
+  auto reply = checked_reply(client, command, std::move(answer));
+  if (!reply) return tl::unexpected(reply.error());
+  const auto& words = reply->elements;
+  if (words.empty()) {
+    return error(ErrorCode::kNotFound,
+                 fmt::format("Redis has no crawl {} (there is no key {}); check the name, which is "
+                             "cluster.name of its crawlers, and that this is their Redis",
+                             keys.crawl(), key));
+  }
+  std::map<std::string, std::string, std::less<>> theirs;
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+    theirs[words[i].text] = words[i + 1].text;
+  if (!theirs.contains("format")) return damaged_value(key, "it has no field format");
+  if (theirs["format"] != std::to_string(kSharedFormat))
+    return tl::unexpected(other_format(keys, theirs["format"]));
+  std::map<std::string_view, std::uint64_t> numbers;
+  for (const std::string_view name :
+       {"buckets", "expected_urls", "delay", "domain_delay", "address_delay"}) {
+    const auto number = number_in(theirs[std::string(name)]);
+    if (!number) return damaged_value(key, fmt::format("its field {} is not a number", name));
+    numbers[name] = *number;
+  }
+  const auto hash = hash_in(theirs["hash"]);
+  const std::uint64_t buckets = numbers["buckets"];
+  if (!hash || theirs["id"].empty() || buckets == 0 || buckets > kMostBuckets) {
+    return damaged_value(key, "its field hash, id or buckets is missing, or not what Trawl wrote");
+  }
+  const auto duration = [&](std::string_view name) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(numbers[name]));
+  };
+  return BegunCrawl{.config = {.buckets = static_cast<BucketId>(buckets),
+                               .profile = theirs["profile"],
+                               .expected_urls = numbers["expected_urls"],
+                               .delay = duration("delay"),
+                               .domain_delay = duration("domain_delay"),
+                               .address_delay = duration("address_delay")},
+                    .id = theirs["id"],
+                    .hash = *hash};
 }
 
 }  // namespace trawl

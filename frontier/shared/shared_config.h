@@ -49,4 +49,15 @@ Result<JoinedCrawl> join_crawl(RedisClient& client, const BucketKeys& keys,
                                const std::optional<std::string>& known_id = std::nullopt,
                                std::chrono::milliseconds patience = std::chrono::seconds(10));
 
+// What a crawl was begun with, for one who does not take part in it.
+struct BegunCrawl {
+  SharedConfig config;
+  std::string id;
+  KeyedHash hash;
+};
+// Changes nothing. Errors: kNotFound if there is no crawl of this name, kUnsupportedVersion,
+// kCorrupt, kPermission, kUnavailable.
+Result<BegunCrawl> read_crawl(RedisClient& client, const BucketKeys& keys,
+                              std::chrono::milliseconds patience = std::chrono::seconds(10));
+
 }  // namespace trawl

@@ -46,8 +46,8 @@ FLOORS = [
     ["crawler"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# Commands for a frontier that no crawl has open may include its headers.
-ADMIN = re.compile(r"crawler/(cli/frontier_\w+|explain/url_knowledge)\.(cc|h)$")
+# Commands that read a frontier themselves may include its headers.
+ADMIN = re.compile(r"crawler/(cli/(cluster|frontier)_\w+|explain/url_knowledge)\.(cc|h)$")
 # CMake calls that compile files: a library, a program, a room of a library, a test.
 TARGET = re.compile(r"\b(add_library|add_executable|trawl_room|trawl_unit_test)\s*\(([^)]*)\)")
 SOURCE = re.compile(r"[^\s\"()]+\.(?:cc|c)\b")

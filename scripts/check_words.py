@@ -44,8 +44,8 @@ NOT_CLEAN = ()
 # Pages with limits, in words: all of docs/ except formats, keys and commands; lines of the README.
 MAX_WORDS_OF_GUIDES = 25_900
 MAX_LINES_OF_README = 150
-NOT_GUIDES = {"api.md", "formats.md", "config.md", "filter-command.md", "frontier-command.md",
-              "page-commands.md"}
+NOT_GUIDES = {"api.md", "cluster-command.md", "formats.md", "config.md", "filter-command.md",
+              "frontier-command.md", "page-commands.md"}
 
 # The comments and strings of each language.
 LITERALS = r'R"\w*\([\s\S]*?\)\w*"|"(?:[^"\\\n]|\\.)*"'

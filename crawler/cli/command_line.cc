@@ -310,6 +310,7 @@ int run_command_line(int argc, char** argv) {
   add_filter_commands(app, exit_code);
   add_control_commands(app, arguments.crawl.program, exit_code);
   add_frontier_commands(app, arguments.crawl.program, exit_code);
+  add_cluster_command(app, exit_code);
   add_normalize_command(app, exit_code);
   add_explain_command(app, exit_code);
   add_report_command(app, exit_code);

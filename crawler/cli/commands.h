@@ -55,6 +55,9 @@ void add_filter_commands(CLI::App& app, int& exit_code);
 // Adds `trawl frontier` and its commands. `program`: argv[0].
 void add_frontier_commands(CLI::App& app, const std::string& program, int& exit_code);
 
+// Adds `trawl cluster` and its commands.
+void add_cluster_command(CLI::App& app, int& exit_code);
+
 // Adds `trawl normalize`.
 void add_normalize_command(CLI::App& app, int& exit_code);
 

@@ -20,6 +20,7 @@
 #include "crawler/cli/parsed_option.h"
 #include "crawler/cli/verb_help.h"
 #include "crawler/config/config_values.h"
+#include "crawler/config/redis_place.h"
 #include "crawler/explain/state_names.h"
 
 namespace trawl::cli {
@@ -31,7 +32,10 @@ VerbHelp help_of_frontier() {
       .text =
           R"(STATE_DIR is the state directory of a stopped crawl, or of a program that embeds the frontier; the
 config of the crawl does as well. Only load, retry and repair load the filter. The other commands need little memory and do not need a
-checkpoint; stats and dump do not need the MANIFEST either.)",
+checkpoint; stats and dump do not need the MANIFEST either.
+
+redis://HOST:PORT/NAME, or rediss:// for TLS, is the frontier of a crawl by many crawlers, with NAME as its cluster.name.
+All commands except repair take it, whether the crawl runs or not: see trawl cluster, too.)",
       .output = R"(Of stats and dump: on standard output. The others print a line of counts.)",
       .examples = {{"trawl frontier stats example-state", "counts, hosts, filter, longest queues"},
                    {"trawl frontier dump example-state > waiting.jsonl",
@@ -45,7 +49,9 @@ checkpoint; stats and dump do not need the MANIFEST either.)",
                     "queue URLs again that got such a status"},
                    {"trawl frontier revive example-state example.com",
                     "request URLs of a parked host again"},
-                   {"trawl frontier repair example-state", "if all checkpoints are damaged"}},
+                   {"trawl frontier repair example-state", "if all checkpoints are damaged"},
+                   {"trawl frontier stats redis://10.0.0.1:6379/crawl1",
+                    "of a crawl by many crawlers"}},
       .exits = {{0, "done"},
                 {1, "failed"},
                 {2, "wrong usage"},
@@ -66,7 +72,11 @@ be fetched, then deferred URLs, then URLs set aside (held or failed) in no parti
 "2026-11-21T08:40:00.123Z". "recrawl":true marks a URL that was fetched before. A "held" URL was
 excluded by a rule; a "failed" URL could not be fetched. Both have "reason" and "since"; a failed URL
 also has "status", which is 0 if there was no response. Without a readable MANIFEST, "depth" is the
-depth that the URL was queued with.)",
+depth that the URL was queued with.
+
+A crawl in Redis (redis://HOST:PORT/NAME) is dumped bucket by bucket. That is exact once all its crawlers have
+ended and the inboxes are empty. While it runs, URLs that move meanwhile may be missing or there twice,
+and URLs that wait in inboxes are not in the dump. "depth" is the depth that the URL was queued with.)",
       .output = R"(A JSON object for each URL, on standard output.)",
       .examples = {{"trawl frontier dump example-state --state queued --state deferred",
                     "only waiting URLs"},
@@ -82,7 +92,9 @@ VerbHelp help_of_retry() {
   return {
       .text =
           R"(Queues failed URLs again, with all retries; trawl resume then fetches them. A URL must match all
-options given; several --status are alternatives.)",
+options given; several --status are alternatives.
+
+In a crawl in Redis (redis://HOST:PORT/NAME), the crawlers that own the URLs are asked to queue them.)",
       .output =
           R"(How many URLs were queued, how many are still set aside, and the command to resume with.)",
       .examples = {{"trawl frontier retry example-state"},
@@ -101,7 +113,9 @@ VerbHelp help_of_revive() {
   return {
       .text =
           R"(A host with too many failures in a row is parked: its queue is kept, but no URL of it is requested.
-revive resets the host's failures; when the crawl is resumed, its URLs are requested again.)",
+revive resets the host's failures; when the crawl is resumed, its URLs are requested again.
+
+In a crawl in Redis (redis://HOST:PORT/NAME), the crawlers that own the hosts are asked to do so.)",
       .output = R"(The hosts that were parked, and the command to resume with.)",
       .examples = {{"trawl frontier revive example-state", "all parked hosts"},
                    {"trawl frontier revive example-state example.com example.org:8080"}},
@@ -128,7 +142,12 @@ A bad line is reported with its number. Lines after the first bad line are not l
 --skip-bad-lines. A file can be loaded again: URLs that are already known are counted as seen.
 
 With --seen the URLs are not queued: the crawl takes them for seen, as if it had fetched them. That
-carries what another crawl or program has fetched over to this one.)",
+carries what another crawl or program has fetched over to this one.
+
+To a crawl in Redis (redis://HOST:PORT/NAME), which its first crawler has begun, URLs are sent as links
+are: the crawlers that own them decide which are new. It may run meanwhile. That is how a crawl of one crawler
+becomes one of many: load what dump prints of its directory and, with --seen, the URLs of its
+pages.jsonl.)",
       .output =
           R"(How many URLs were new, seen and invalid. Bad lines are reported on standard error.)",
       .examples =
@@ -136,7 +155,9 @@ carries what another crawl or program has fetched over to this one.)",
            {"trawl frontier load example-state --append < urls.txt",
             "more URLs for a stopped crawl"},
            {"jq -r .url example-state/output/pages.jsonl | trawl frontier load new-state --seen",
-            "do not fetch these again"}},
+            "do not fetch these again"},
+           {"trawl frontier dump example-state | trawl frontier load redis://10.0.0.1:6379/crawl1",
+            "into a crawl by many crawlers"}},
       .exits = {{0, "done"},
                 {1, "failed"},
                 {2, "wrong usage"},
@@ -145,13 +166,22 @@ carries what another crawl or program has fetched over to this one.)",
 }
 
 void add_state_dir(CLI::App* command, std::string& state_dir) {
-  command->add_option("STATE_DIR", state_dir, "The state directory, or the config")->required();
+  command
+      ->add_option("STATE_DIR", state_dir,
+                   "The state directory, or the config, or redis://HOST:PORT/NAME of a crawl by "
+                   "many crawlers")
+      ->required();
+}
+void add_state_dir(CLI::App* command, std::string& state_dir, RedisLogin& login) {
+  add_state_dir(command, state_dir);
+  add_redis_login(command, login);
 }
 
 // Runs a command on the state directory that `state_dir` leads to: see CrawlInput. A directory
 // stays as typed, for messages.
 template <class Run>
 int on_state_of(std::string& state_dir, Run run) {
+  if (is_redis_url(state_dir)) return run();
   const auto found = CrawlInput::state_directory(state_dir);
   if (!found) return found.error();
   std::error_code error;
@@ -235,20 +265,22 @@ void add_stats(CLI::App* frontier, int& exit_code) {
   const auto arguments = std::make_shared<FrontierStatsArguments>();
   auto* stats = frontier->add_subcommand(
       "stats", "Print the state of a crawl: counts, hosts, filter, longest queues");
-  add_state_dir(stats, arguments->state_dir);
+  add_state_dir(stats, arguments->state_dir, arguments->redis);
   stats->add_flag("--json", arguments->json, "Print a JSON object");
   stats
       ->add_option("--hosts", arguments->hosts,
                    "How many of the longest queues to show; 0 skips reading the queues")
       ->type_name("N")
       ->capture_default_str();
-  describe(stats,
-           {.text = "Reads the files of a stopped crawl. The filter itself is not loaded.",
-            .output = "A line for each count, checkpoint and long queue; with --json an object.",
-            .examples = {{"trawl frontier stats example-state"},
-                         {"trawl frontier stats my.toml --hosts 50", "more of the queues"},
-                         {"trawl frontier stats example-state --json | jq .queued"}},
-            .exits = common_exits()});
+  describe(
+      stats,
+      {.text = "Reads the files of a stopped crawl, or its keys in Redis. The filter itself is not "
+               "loaded.",
+       .output = "A line for each count, checkpoint and long queue; with --json an object.",
+       .examples = {{"trawl frontier stats example-state"},
+                    {"trawl frontier stats my.toml --hosts 50", "more of the queues"},
+                    {"trawl frontier stats example-state --json | jq .queued"}},
+       .exits = common_exits()});
   stats->callback([arguments, &exit_code] {
     exit_code = on_state_of(arguments->state_dir, [&] { return run_frontier_stats(*arguments); });
   });
@@ -258,7 +290,7 @@ void add_dump(CLI::App* frontier, int& exit_code) {
   const auto arguments = std::make_shared<FrontierDumpArguments>();
   auto* dump = frontier->add_subcommand(
       "dump", "Print waiting, held and failed URLs, one JSON object per line");
-  add_state_dir(dump, arguments->state_dir);
+  add_state_dir(dump, arguments->state_dir, arguments->redis);
   add_host(dump, arguments->host);
   add_repeated(dump, "--state", arguments->states, parse_state,
                "Only URLs in this state: queued, deferred, held or failed; may be repeated")
@@ -272,7 +304,7 @@ void add_dump(CLI::App* frontier, int& exit_code) {
 void add_load(CLI::App* frontier, int& exit_code) {
   const auto arguments = std::make_shared<FrontierLoadArguments>();
   auto* load = frontier->add_subcommand("load", "Queue URLs: a URL or a JSON object on each line");
-  add_state_dir(load, arguments->state_dir);
+  add_state_dir(load, arguments->state_dir, arguments->redis);
   load->add_option("FILE", arguments->input, "File of lines (default: standard input)");
   auto* append = load->add_flag("--append", arguments->append, "Add to an existing frontier");
   load->add_flag("--skip-bad-lines", arguments->skip_bad_lines,
@@ -306,7 +338,7 @@ void add_retry(CLI::App* frontier, const std::string& program, int& exit_code) {
   const auto arguments = std::make_shared<FrontierRetryArguments>();
   arguments->program = program;
   auto* retry = frontier->add_subcommand("retry", "Queue failed or held URLs again");
-  add_state_dir(retry, arguments->state_dir);
+  add_state_dir(retry, arguments->state_dir, arguments->redis);
   add_repeated(retry, "--status", arguments->statuses, parse_status,
                "Only URLs with this HTTP status: 404, 5xx, 500-503; may be repeated")
       ->type_name("STATUS");
@@ -337,7 +369,7 @@ void add_revive(CLI::App* frontier, const std::string& program, int& exit_code) 
   const auto arguments = std::make_shared<FrontierReviveArguments>();
   arguments->program = program;
   auto* revive = frontier->add_subcommand("revive", "Request URLs of parked hosts again");
-  add_state_dir(revive, arguments->state_dir);
+  add_state_dir(revive, arguments->state_dir, arguments->redis);
   revive->add_option_function<std::vector<std::string>>(
       "HOST",
       [arguments](const std::vector<std::string>& texts) {

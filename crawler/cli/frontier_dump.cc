@@ -9,6 +9,9 @@
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_line.h"
+#include "crawler/cli/frontier_redis.h"
+#include "crawler/config/redis_place.h"
+#include "frontier/shared/shared_dump.h"
 
 namespace trawl::cli {
 
@@ -54,11 +57,18 @@ int run_frontier_dump(const FrontierDumpArguments& arguments) {
   const auto& states = arguments.states;
   DumpOptions options{.host = arguments.host};
   if (states.size() == 1) options.state = states.front();
-  const auto dumped =
-      dump_frontier(arguments.state_dir, options, [&](const DumpedUrl& url) -> Result<void> {
-        const bool wanted = states.empty() || std::ranges::find(states, url.state) != states.end();
-        return wanted ? output.add(url) : Result<void>();
-      });
+  const auto add = [&](const DumpedUrl& url) -> Result<void> {
+    const bool wanted = states.empty() || std::ranges::find(states, url.state) != states.end();
+    return wanted ? output.add(url) : Result<void>();
+  };
+  Result<void> dumped;
+  if (is_redis_url(arguments.state_dir)) {
+    const auto crawl = open_shared_crawl({arguments.state_dir}, arguments.redis);
+    if (!crawl) return crawl.error();
+    dumped = dump_shared_crawl(**crawl, options, add);
+  } else {
+    dumped = dump_frontier(arguments.state_dir, options, add);
+  }
   // URLs read before an error are printed.
   const auto written = output.closed() ? Result<void>() : output.flush();
   if (output.closed()) return kFailed;

@@ -9,10 +9,17 @@
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/frontier_settings.h"
 #include "crawler/cli/say.h"
+#include "crawler/config/redis_place.h"
 
 namespace trawl::cli {
 
 int run_frontier_repair(const std::string& state_dir) {
+  if (is_redis_url(state_dir)) {
+    return usage_error(
+        "repair is for state directories: a crawl in Redis has no checkpoints, and what its "
+        "crawlers know of seen URLs is read from Redis when they take over a bucket; damaged keys "
+        "are named by the command or crawler that reads them");
+  }
   const auto options = frontier_settings(state_dir);
   if (!options) return options.error();
   const auto repaired = EmbeddedFrontier::repair(*options);

@@ -14,6 +14,7 @@
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
 #include "crawler/config/crawl_config.h"
+#include "crawler/config/redis_place.h"
 #include "crawler/state/state_contents.h"
 #include "frontier/recovery/state_directory.h"
 
@@ -68,6 +69,7 @@ void print_retried(std::uint64_t queued, const FrontierStats& stats,
 }  // namespace
 
 int run_frontier_retry(const FrontierRetryArguments& arguments) {
+  if (is_redis_url(arguments.state_dir)) return run_shared_retry(arguments);
   auto options = frontier_settings(arguments.state_dir);
   if (!options) return options.error();
   options->mode = OpenMode::kResume;

@@ -11,6 +11,7 @@
 #include "crawler/cli/frontier_commands.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
+#include "crawler/config/redis_place.h"
 
 namespace trawl::cli {
 
@@ -37,6 +38,7 @@ void print_revived(const ReviveReport& report, const FrontierReviveArguments& ar
 }  // namespace
 
 int run_frontier_revive(const FrontierReviveArguments& arguments) {
+  if (is_redis_url(arguments.state_dir)) return run_shared_revive(arguments);
   const auto revived = EmbeddedFrontier::revive(arguments.state_dir, arguments.hosts);
   if (!revived) return report(revived.error());
   for (const std::string& host : revived->not_parked)

@@ -5,6 +5,7 @@
 
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/exit_codes.h"
+#include "crawler/cli/frontier_line_loader.h"
 #include "crawler/config/crawl_config.h"
 #include "crawler/config/crawl_paths.h"
 #include "crawler/run/crawl.h"
@@ -14,12 +15,9 @@ namespace trawl::cli {
 
 namespace {
 
-// The maximum that a config allows, so that a dump of any frontier can be loaded.
-constexpr std::uint32_t kLongestUrl = 65536;
-
 EmbeddedOptions settings_without_config(const std::filesystem::path& directory) {
   EmbeddedOptions options;
-  options.limits.max_url_length = kLongestUrl;
+  options.limits.max_url_length = FrontierLineLoader::kLongestUrl;
   options.limits.max_note_bytes = kMaxNoteBytes;
   // EmbeddedFrontier::open() reports errors in the MANIFEST.
   const auto manifest = Manifest::read(directory);

@@ -11,15 +11,14 @@
 #include "trawl/sizing.h"
 
 #include "base/file_io.h"
-#include "base/rfc3339.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/filter_report.h"
 #include "crawler/cli/filter_values.h"
 #include "crawler/cli/frontier_commands.h"
+#include "crawler/cli/frontier_counts.h"
 #include "crawler/cli/printable_text.h"
 #include "crawler/cli/say.h"
-#include "crawler/config/config_values.h"
-#include "crawler/explain/state_names.h"
+#include "crawler/config/redis_place.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/status/control_client.h"
 
@@ -28,18 +27,6 @@ namespace trawl::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json json_of(const HostInfo& host) {
-  ordered_json json{{"host", host.host},
-                    {"queued", host.queued},
-                    {"state", to_string(host.state)},
-                    {"failures", host.failures}};
-  if (host.settings.blocked_until) json["blocked_until"] = to_rfc3339(*host.settings.blocked_until);
-  if (host.settings.delay) json["delay_ms"] = host.settings.delay->count();
-  if (host.settings.leases) json["max_leases"] = *host.settings.leases;
-  if (host.settings.limit) json["remaining"] = *host.settings.limit;
-  return json;
-}
 
 ordered_json filter_json(const FrontierSummary& summary) {
   if (!summary.filter_known) return {};
@@ -54,30 +41,8 @@ ordered_json filter_json(const FrontierSummary& summary) {
 }
 
 std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
-  ordered_json json{
-      {"admitted", summary.stats.admitted},
-      {"seen_only", summary.stats.seen_only},
-      {"completed", summary.stats.completed},
-      {"failed", summary.stats.failed},
-      {"skipped", summary.stats.skipped},
-      {"succeeded", summary.stats.succeeded},
-      {"held", summary.stats.held},
-      {"set_aside_failed", summary.stats.set_aside_failed},
-      {"requeued", summary.stats.requeued},
-      {"not_set_aside", summary.stats.not_set_aside},
-      {"dropped", summary.stats.dropped},
-      {"queued", summary.stats.queued},
-      {"deferred", summary.stats.deferred},
-      {"retried", summary.stats.retried},
-      {"recrawls", summary.stats.recrawls},
-      {"seen", summary.stats.seen},
-      {"invalid", summary.stats.invalid},
-      {"depth_repairs", summary.stats.depth_repairs},
-      {"deepest", summary.stats.deepest},
-      {"hosts", summary.stats.hosts},
-      {"hosts_blocked", summary.stats.hosts_blocked},
-      {"hosts_given_up", summary.stats.hosts_parked},
-  };
+  ordered_json json;
+  add_counts(summary.stats, json);
   json["longest_queues"] = ordered_json::array();
   for (const HostInfo& host : summary.longest_queues)
     json["longest_queues"].push_back(json_of(host));
@@ -98,17 +63,6 @@ std::string as_json(const FrontierSummary& summary, const CrawlTotals::Totals& t
   return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string details_of(const HostInfo& host) {
-  std::string text(to_string(host.state));
-  if (host.settings.blocked_until)
-    text += fmt::format(", until {}", to_rfc3339(*host.settings.blocked_until));
-  if (host.failures > 0) text += fmt::format(", failed {} times in a row", host.failures);
-  if (host.settings.delay) text += fmt::format(", delay {}", format_duration(*host.settings.delay));
-  if (host.settings.leases) text += fmt::format(", {} requests at a time", *host.settings.leases);
-  if (host.settings.limit) text += fmt::format(", {} more to be fetched", *host.settings.limit);
-  return text;
-}
-
 std::string replayed_text(const FrontierSummary& summary) {
   if (!summary.profile) return "";  // nor is there a MANIFEST
   const auto newest =
@@ -119,37 +73,10 @@ std::string replayed_text(const FrontierSummary& summary) {
 }
 
 std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& totals) {
-  std::string text;
+  std::string text = counts_text(summary.stats, totals.truncated);
   const auto line = [&text](std::string_view name, const std::string& value) {
-    text += fmt::format("{:<16}{}\n", name, value);
+    text += stats_line(name, value);
   };
-  const auto count = [&line](std::string_view name, std::uint64_t n, std::string_view what = "") {
-    line(name, fmt::format("{}{}{}", n, what.empty() ? "" : " ", what));
-  };
-  count("admitted", summary.stats.admitted, "URLs");
-  if (summary.stats.seen_only > 0)
-    count("seen only", summary.stats.seen_only, "of these, never queued");
-  count("completed", summary.stats.completed);
-  count("succeeded", summary.stats.succeeded, "of these");
-  count("failed", summary.stats.failed, "of these");
-  if (totals.truncated > 0) count("truncated", totals.truncated, "of these");
-  count("skipped", summary.stats.skipped, "of these");
-  count("dropped", summary.stats.dropped);
-  count("queued", summary.stats.queued);
-  count("deferred", summary.stats.deferred);
-  count("held", summary.stats.held, "set aside");
-  count("failed, kept", summary.stats.set_aside_failed, "set aside");
-  count("requeued", summary.stats.requeued, "that were set aside");
-  if (summary.stats.not_set_aside > 0)
-    count("not set aside", summary.stats.not_set_aside, "dropped for lack of room, held or failed");
-  count("retried", summary.stats.retried);
-  count("recrawls", summary.stats.recrawls);
-  count("seen", summary.stats.seen, "offers");
-  count("invalid", summary.stats.invalid, "offers");
-  count("depths lowered", summary.stats.depth_repairs);
-  count("deepest", summary.stats.deepest);
-  line("hosts", fmt::format("{} with URLs queued, {} blocked, {} given up", summary.stats.hosts,
-                            summary.stats.hosts_blocked, summary.stats.hosts_parked));
   for (const auto& checkpoint : summary.checkpoints) {
     line("checkpoint",
          fmt::format("{}, {}{}", checkpoint.file, readable_bytes(checkpoint.bytes),
@@ -169,9 +96,8 @@ std::string as_text(const FrontierSummary& summary, const CrawlTotals::Totals& t
   line("on disk", readable_bytes(summary.disk_bytes));
   if (summary.profile) line("rules for keys", printable(*summary.profile));
   if (summary.ledger) line("ledger", *summary.ledger ? "yes" : "no");
-  for (const HostInfo& host : summary.longest_queues) {
-    text += fmt::format("{:>12}  {}  {}\n", host.queued, printable(host.host), details_of(host));
-  }
+  for (const HostInfo& host : summary.longest_queues)
+    text += queue_line(host);
   return text;
 }
 
@@ -207,6 +133,7 @@ int stats_of_running(const ControlClient& crawl, const FrontierStatsArguments& a
 }  // namespace
 
 int run_frontier_stats(const FrontierStatsArguments& arguments) {
+  if (is_redis_url(arguments.state_dir)) return run_shared_stats(arguments);
   if (const auto crawl = ControlClient::connect(arguments.state_dir))
     return stats_of_running(*crawl, arguments);
   const auto summary = summarize_frontier(arguments.state_dir, arguments.hosts);

@@ -116,6 +116,14 @@ bool decode_fingerprints(std::string_view value, std::vector<Fingerprint>& out) 
   return true;
 }
 
+void add_counters(Counters& sum, const Counters& part) {
+  for (const auto counter : kCounters) {
+    const bool is_greatest = counter == &Counters::deepest || counter == &Counters::clock;
+    sum.*counter =
+        is_greatest ? std::max(sum.*counter, part.*counter) : sum.*counter + part.*counter;
+  }
+}
+
 std::string encode_counters(const Counters& counters) {
   std::string value;
   for (const auto count : kCounters)

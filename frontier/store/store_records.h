@@ -49,6 +49,9 @@ std::optional<Counters> decode_counters(std::string_view value);
 // the greater one counts.
 void add_counters(Counters& sum, const Counters& others);
 
+// Adds the totals of another part of a frontier; of `deepest` and `clock` the greater one stays.
+void add_counters(Counters& sum, const Counters& part);
+
 std::array<char, 4> encode_depth(std::uint32_t depth);
 std::optional<std::uint32_t> decode_depth(std::string_view value);
 

@@ -23,6 +23,7 @@ NOT_RUN = [
     (r"trawl (crawl|resume) (https://)?example\.com", "crawls a whole site at one request a second"),
     (r"(build/release/bench/\w+|bench/peers/run\.py|bench/(python|resp|scrapy)_bench\.py|bench/scale\.sh)( |$)", "measures for minutes"),
     (r"trawl serve |redis-cli ", "one serves until it ends, the other needs it: e2e.serve_clients runs them"),
+    (r".*rediss?://", "needs a crawl in Redis: e2e.shared_crawl runs them"),
     (r"seq .*[0-9]{9,}|zcat .*--capacity 10G", "makes filters of billions of keys"),
     (r"for i in 1 2 3 4; do for v in old new", "compares with a trawl of the past"),
 ]

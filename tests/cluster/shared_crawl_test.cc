@@ -2,7 +2,6 @@
 #include "frontier/shared/shared_crawl.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,7 +20,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::UnorderedElementsAre;
 
 const SetAsideRecord kMissing{
     .state = SetAsideState::kFailed, .reason = "status", .status = 404, .url_record = {}};
@@ -187,6 +185,41 @@ TEST_F(SharedCrawlTest, DamageIsNamedByItsKey) {
   const auto buckets = crawl->survey();
   ASSERT_FALSE(buckets.has_value());
   EXPECT_THAT(buckets.error().message, HasSubstr(written.keys().meta(bucket)));
+}
+
+// The buckets of a cluster are on all its masters.
+TEST(SharedCrawlOnACluster, IsReadFromAllNodes) {
+  SKIP_WITHOUT_REDIS();
+  const test::RedisClusterServers servers;
+  auto client = RedisClient::connect({.addresses = servers.addresses()});
+  ASSERT_TRUE(client.has_value()) << client.error().message;
+  test::CrawlInRedis written(**client, "c1");
+  for (int i = 0; i < 500; ++i) {
+    const std::string url = fmt::format("http://host{}.example/{}", i % 100, i);
+    written.queue({.url = url});
+  }
+  written.write();
+  // Any node knows the others.
+  auto crawl = SharedCrawl::open({.addresses = {servers.addresses().front()}}, "c1");
+  ASSERT_TRUE(crawl.has_value()) << crawl.error().message;
+  const auto buckets = (*crawl)->survey();
+  ASSERT_TRUE(buckets.has_value()) << buckets.error().message;
+  std::uint64_t open = 0;
+  std::set<std::string> nodes;
+  for (const auto& bucket : *buckets) {
+    open += bucket.open;
+    nodes.insert(bucket.node);
+  }
+  EXPECT_EQ(open, 500u);
+  EXPECT_EQ(nodes.size(), 3u);
+  EXPECT_EQ((*crawl)->nodes().size(), 3u);
+  std::set<std::string> urls;
+  const auto dumped = dump_shared_crawl(**crawl, {}, [&](const DumpedUrl& url) -> Result<void> {
+    EXPECT_TRUE(urls.emplace(url.url).second) << url.url;
+    return {};
+  });
+  EXPECT_TRUE(dumped.has_value()) << dumped.error().message;
+  EXPECT_EQ(urls.size(), 500u);
 }
 
 }  // namespace

@@ -212,6 +212,7 @@ PAGES = {
                                     "crawler/main.cc": DRAWING}),
     "docs/archiving.md": Needs(setup=make_cookies),
     "docs/canonical-keys.md": Needs(texts={"lossless-2": profile_line}),
+    "docs/cluster-command.md": Needs(texts={"crawl           crawl1": "e2e.shared_crawl checks such lines"}),
     "docs/config.md": Needs(setup=make_config, split_toml=True, texts={"crawl.toml:9:11": config_errors}),
     "docs/filter-command.md": Needs(setup=make_lists, numbers="close",
                                     before={"$ trawl filter check crawled": make_filter_anew}),

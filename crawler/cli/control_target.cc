@@ -3,12 +3,11 @@
 #include <system_error>
 #include <utility>
 
-#include "trawl/embedded_frontier.h"
-
 #include "crawler/cli/crawl_input.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/say.h"
 #include "crawler/cli/shell_word.h"
+#include "crawler/state/state_contents.h"
 
 namespace trawl::cli {
 
@@ -28,8 +27,8 @@ tl::expected<RunningCrawl, int> find_running_crawl(const std::string& target,
   }
   const int code = report(client.error());
   if (client.error().code != ErrorCode::kNotFound) return tl::unexpected(code);
-  const auto found = EmbeddedFrontier::look_at(*directory);
-  if (found && found->resumable) {
+  const auto found = holds_crawl(*directory);
+  if (found && *found) {
     say(stderr, "trawl: to continue the crawl: {} resume {}\n", trawl, quoted(target));
   } else {
     say(stderr, "trawl: the directory holds no crawl; to begin one: {} crawl URL\n", trawl);

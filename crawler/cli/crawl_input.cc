@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "trawl/embedded_frontier.h"
-
 #include "base/text_file.h"
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/exit_codes.h"
@@ -21,6 +19,7 @@
 #include "crawler/cli/typed_urls.h"
 #include "crawler/config/config_values.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/state/state_contents.h"
 
 namespace trawl::cli {
 
@@ -84,9 +83,9 @@ std::string config_text(const std::string& seed, const std::string& directory) {
 Result<void> expect_crawl(const fs::path& state_dir) {
   std::error_code failure;
   const auto directory = fs::absolute(state_dir, failure).lexically_normal();
-  const auto found = EmbeddedFrontier::look_at(directory);
+  const auto found = holds_crawl(directory);
   if (!found) return tl::unexpected(found.error());
-  if (found->resumable) return {};
+  if (*found) return {};
   return error(ErrorCode::kNotFound,
                fmt::format("no crawl in {}{}", directory.string(),
                            is_there(directory) ? ": the directory has no MANIFEST"

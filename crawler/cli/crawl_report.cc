@@ -161,6 +161,15 @@ ordered_json stopped_status_json(const CrawlConfig& config, const StoredTally& s
   return json;
 }
 
+// Of a crawler whose crawl has its frontier in Redis, which is not asked: what is queued is
+// unknown.
+void leave_frontier_out(const CrawlConfig& config, ordered_json& status) {
+  for (const char* const key : {"queued", "deferred", "held", "set_aside_failed", "hosts"})
+    status[key] = nullptr;
+  status["cluster"] = {{"name", config.cluster.name},
+                       {"member", cluster_member(config.cluster, config.crawl.state_dir)}};
+}
+
 }  // namespace
 
 Result<CrawlReport> CrawlReport::of_running(const ControlClient& crawl, std::size_t hosts) {
@@ -187,8 +196,10 @@ Result<CrawlReport> CrawlReport::of_running(const ControlClient& crawl, std::siz
 
 Result<CrawlReport> CrawlReport::of_stopped(const CrawlConfig& config, std::size_t hosts) {
   // All hosts that wait: those in the lists are looked up among them.
-  const auto summary =
-      summarize_frontier(config.crawl.state_dir, std::max(hosts, CrawlTally::kMaxHosts));
+  const bool is_member = config.cluster.enabled();
+  const auto summary = is_member ? Result<FrontierSummary>(FrontierSummary{})
+                                 : summarize_frontier(config.crawl.state_dir,
+                                                      std::max(hosts, CrawlTally::kMaxHosts));
   if (!summary) return tl::unexpected(summary.error());
   auto stored = StoredTally::read(config.crawl.state_dir, output_directory(config) / "pages.jsonl");
   if (!stored) return tl::unexpected(stored.error());
@@ -198,6 +209,7 @@ Result<CrawlReport> CrawlReport::of_stopped(const CrawlConfig& config, std::size
   CrawlReport report;
   report.json_ = ordered_json{{"saved_at", time_now()},
                               {"status", stopped_status_json(config, *stored, *summary)}};
+  if (is_member) leave_frontier_out(config, report.json_["status"]);
   report.json_["history"] =
       history_json(CrawlHistory(std::move(stored->history), stored->history_interval));
   const CrawlTally tally(std::move(stored->tally));

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "crawler/cli/config_errors.h"
 #include "crawler/cli/exit_codes.h"
 #include "crawler/cli/frontier_line_loader.h"
@@ -43,6 +45,13 @@ tl::expected<EmbeddedOptions, int> frontier_settings(const std::string& state_di
   if (!config.empty() || std::filesystem::exists(file, error)) {
     const auto loaded = load_config(file);
     if (!loaded) return tl::unexpected(report_config_errors(loaded.error()));
+    if (loaded->cluster.enabled()) {
+      return tl::unexpected(
+          report({ErrorCode::kInvalidArgument,
+                  fmt::format("the frontier of {} is in Redis, in the crawl {}, and not in this "
+                              "directory: see trawl cluster --help",
+                              directory.string(), loaded->cluster.name)}));
+    }
     auto settings = frontier_options_of(*loaded);
     if (!settings) return tl::unexpected(report(settings.error()));
     options = std::move(*settings);

@@ -86,14 +86,20 @@ void add_pages(const ordered_json& status, ReportLines& lines) {
   lines.line("duplicates", std::to_string(number(status, "duplicates")));
   if (const auto n = number(status, "truncated"); n > 0) lines.line("truncated", std::to_string(n));
   if (const auto n = number(status, "recrawls"); n > 0) lines.line("recrawls", std::to_string(n));
-  lines.line("queued", fmt::format("{}, and {} for later", number(status, "queued"),
-                                   number(status, "deferred")));
-  lines.line("set aside", fmt::format("{} held, {} failed", number(status, "held"),
-                                      number(status, "set_aside_failed")));
-  const ordered_json& hosts = part(status, "hosts");
-  lines.line("hosts",
-             fmt::format("{} with URLs queued, {} blocked, {} parked", number(hosts, "known"),
-                         number(hosts, "blocked"), number(hosts, "parked")));
+  if (const ordered_json& cluster = part(status, "cluster"); cluster.is_object()) {
+    lines.line("crawl", fmt::format("{}, in Redis, by the crawler {}", words(cluster, "name"),
+                                    words(cluster, "member")));
+  }
+  if (part(status, "queued").is_number()) {
+    lines.line("queued", fmt::format("{}, and {} for later", number(status, "queued"),
+                                     number(status, "deferred")));
+    lines.line("set aside", fmt::format("{} held, {} failed", number(status, "held"),
+                                        number(status, "set_aside_failed")));
+    const ordered_json& hosts = part(status, "hosts");
+    lines.line("hosts",
+               fmt::format("{} with URLs queued, {} blocked, {} parked", number(hosts, "known"),
+                           number(hosts, "blocked"), number(hosts, "parked")));
+  }
   if (const auto peak = number(part(status, "memory"), "peak"); peak > 0)
     lines.line("peak memory", readable_bytes(peak));
   const ordered_json& disk = part(status, "disk");

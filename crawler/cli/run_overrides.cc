@@ -8,10 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "trawl/embedded_frontier.h"
-
 #include "crawler/config/config_keys.h"
 #include "crawler/config/crawl_paths.h"
+#include "crawler/state/state_contents.h"
 
 namespace trawl::cli {
 
@@ -33,9 +32,10 @@ bool is_of_the_crawl(std::string_view assignment, bool begins) {
   const ConfigKey* const key = key_of(assignment);
   if (key == nullptr) return false;
   if (begins && is_one_of(key->name, {"crawl.seeds", "crawl.seed_file"})) return true;
-  return key->table() == "url" || is_one_of(key->name, {"crawl.state_dir", "filter.expected_urls",
-                                                        "filter.false_positive_rate", "filter.mode",
-                                                        "frontier.ledger", "output.directory"});
+  return key->table() == "url" || key->table() == "cluster" ||
+         is_one_of(key->name,
+                   {"crawl.state_dir", "filter.expected_urls", "filter.false_positive_rate",
+                    "filter.mode", "frontier.ledger", "output.directory"});
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ CrawlConfig config_to_keep(const std::filesystem::path& file,
                            const CrawlConfig& effective) {
   if (overrides.empty()) return effective;
   const std::filesystem::path& state_dir = effective.crawl.state_dir;
-  const auto found = EmbeddedFrontier::look_at(state_dir);
-  const bool begins = found && !found->resumable;
+  const auto found = holds_crawl(state_dir);
+  const bool begins = found && !*found;
   std::vector<std::string> kept;
   for (const std::string& assignment : overrides) {
     if (is_of_the_crawl(assignment, begins)) kept.push_back(assignment);

@@ -40,7 +40,9 @@ void remove_empty_files(const fs::path& directory) {
 }  // namespace
 
 StartTraces::StartTraces(const CrawlConfig& config)
-    : state_(config.crawl.state_dir), output_(output_directory(config)) {
+    : state_(config.crawl.state_dir),
+      output_(output_directory(config)),
+      is_shared_(config.cluster.enabled()) {
   std::error_code failure;
   state_is_new_ = !fs::exists(state_, failure) && !failure;
   add_missing(output_, new_directories_);
@@ -49,7 +51,11 @@ StartTraces::StartTraces(const CrawlConfig& config)
 }
 
 void StartTraces::remove_after(const Error& failure) const {
-  if (failure.code == ErrorCode::kInUse || failure.code == ErrorCode::kAlreadyExists) return;
+  // With a frontier in Redis these may be about other crawlers, and not about the directory; the
+  // lock below decides.
+  if (!is_shared_ &&
+      (failure.code == ErrorCode::kInUse || failure.code == ErrorCode::kAlreadyExists))
+    return;
   std::error_code ignored;
   if (state_is_new_ && fs::exists(state_, ignored)) {
     // Another process may have begun a crawl there in the moment since this one gave it up.

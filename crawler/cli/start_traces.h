@@ -22,6 +22,7 @@ class StartTraces {
  private:
   std::filesystem::path state_;
   std::filesystem::path output_;
+  bool is_shared_ = false;  // the frontier is in Redis
   bool state_is_new_ = false;
   std::vector<std::filesystem::path> new_directories_;  // the innermost first
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "crawler/config/config_keys.h"
 #include "crawler/config/config_values.h"
 
 namespace trawl {
@@ -31,6 +32,13 @@ std::vector<std::string> config_warnings(const CrawlConfig& config) {
   if (const auto place = redis_place(config.cluster);
       !config.cluster.ca_file.empty() && place && place->tls == RedisPlace::Tls::kNo)
     warnings.emplace_back("cluster.ca_file has no effect without cluster.tls = true or rediss://");
+  const CrawlConfig defaults;
+  for (const ConfigKey& key : config_keys()) {
+    if (!config.cluster.enabled() || key.table() != "checkpoint") continue;
+    if (key.write(config) == key.write(defaults)) continue;
+    warnings.push_back(fmt::format(
+        "{} has no effect with [cluster]: a frontier in Redis has no checkpoints", key.name));
+  }
   if (config.log.max_size > 0 && config.log.file.empty())
     warnings.emplace_back("log.max_size has no effect without log.file");
   return warnings;

@@ -195,9 +195,28 @@ class RelatedKeysResolver {
     if (const auto place = redis_place(cluster); !place) {
       conflict({"cluster.redis", "cluster.tls"}, place.error().message);
     }
+    check_frontier_in_redis();
     if (!cluster.username.empty() && cluster.password_file.empty()) {
       conflict({"cluster.username", "cluster.password_file"},
                "has no effect without cluster.password_file: set that, or remove this key");
+    }
+  }
+
+  // What only a frontier of the crawler's own has.
+  void check_frontier_in_redis() {
+    if (config_.filter.mode == FilterMode::kExact) {
+      conflict({"filter.mode", "cluster.redis"},
+               "\"exact\" is not possible with a frontier in Redis: remove it, or lower "
+               "filter.false_positive_rate");
+    }
+    if (config_.frontier.ledger) {
+      conflict({"frontier.ledger", "cluster.redis"},
+               "is not possible with a frontier in Redis: remove it");
+    }
+    if (config_.frontier.durability == Durability::kSync) {
+      conflict({"frontier.durability", "cluster.redis"},
+               "\"sync\" is for a frontier in the state directory: remove it, and set "
+               "cluster.durability = \"synced\"");
     }
   }
 

@@ -110,6 +110,14 @@ std::string left(const fs::path& directory) {
 }  // namespace
 
 Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
+  if (config.cluster.enabled()) {
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("--fresh does not delete the frontier of the crawl {} in Redis, which "
+                             "other crawlers may use: to start over, set another cluster.name and "
+                             "another crawl.state_dir",
+                             config.cluster.name));
+  }
+  if (auto own = check_frontier_place(config); !own) return tl::unexpected(own.error());
   const auto contents = inspect_state(config);
   if (!contents) return tl::unexpected(contents.error());
   FreshStart start;

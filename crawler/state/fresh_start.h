@@ -21,7 +21,8 @@ namespace trawl {
 class FreshStart {
  public:
   // Checks everything, including the output, and locks the state directory; changes nothing except
-  // the text of the file LOCK. Errors: whatever would prevent carry_out() or the new crawl.
+  // the text of the file LOCK. Errors: whatever would prevent carry_out() or the new crawl;
+  // kInvalidArgument if the frontier is in Redis, where it stays.
   static Result<FreshStart> prepare(const CrawlConfig& config);
   // Does it. Returns what was deleted and renamed, one line each. If interrupted anywhere, another
   // --fresh continues. Call once.

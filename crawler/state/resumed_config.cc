@@ -95,15 +95,17 @@ ResumedConfig resolve_resumed_config(const CrawlConfig& config, const CrawlConfi
   resumed.saved.crawl.state_dir = config.crawl.state_dir;
   const fs::path& state_dir = config.crawl.state_dir;
   const auto frontier = EmbeddedFrontier::look_at(state_dir);
-  if (mode == OpenMode::kCreate || !frontier || !frontier->ledger) return resumed;
-  keep_ledger(*frontier->ledger, resumed);
+  const bool is_member = frontier && !frontier->holds_one && is_of_member(state_dir);
+  if (mode == OpenMode::kCreate || !frontier || (!frontier->ledger && !is_member)) return resumed;
+  if (!is_member) keep_ledger(*frontier->ledger, resumed);
   auto former = config_in(saved_config_path(state_dir));
   std::error_code error;
   const bool had_own = fs::exists(last_run_path(state_dir), error);
   const auto last = had_own ? config_in(last_run_path(state_dir)) : former;
   resumed.trusts_less = last && trusted_more(last->fetch, config.fetch);
   if (!former) return resumed;
-  keep_filter(*former, resumed);
+  // A frontier in Redis refuses another filter.expected_urls.
+  if (!is_member) keep_filter(*former, resumed);
   // In a copy of a state directory, output.directory names the output of the original.
   const bool is_copy = !is_same_place(former->crawl.state_dir, state_dir);
   if (is_copy && !former->output.directory.empty()) {

@@ -25,6 +25,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Where SharedFrontier keeps which crawl it takes part in; and how that file begins.
+constexpr const char* kSharedFrontier = "shared-frontier";
+constexpr std::string_view kSharedFrontierTitle = "trawl-shared-frontier ";
+
+bool is_shared_frontier_file(const fs::path& file) {
+  constexpr std::size_t kMost = 4096;
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return false;
+  const auto text = read_text_file(file, kMost);
+  return text && text->starts_with(kSharedFrontierTitle);
+}
+
 // How many names a message lists.
 constexpr std::size_t kNamesShown = 3;
 
@@ -126,21 +138,70 @@ Result<StateContents> inspect_state(const CrawlConfig& config) {
   }
   const auto frontier = EmbeddedFrontier::look_at(directory);
   if (!frontier) return tl::unexpected(frontier.error());
-  if (auto own = refuse_links(directory, {"content", "known", "crawl.toml", "last-run.toml"}); !own)
+  if (auto own = refuse_links(directory,
+                              {"content", "known", "crawl.toml", "last-run.toml", kSharedFrontier});
+      !own)
     return tl::unexpected(own.error());
   if (auto own = refuse_links(directory, {"output"}); !own) {
     return error(ErrorCode::kInvalidArgument, own.error().message + ", or set output.directory");
   }
-  if (frontier->holds_one || frontier->has_remains ||
+  if (frontier->holds_one || frontier->has_remains || is_of_member(directory) ||
       is_saved_config(saved_config_path(directory))) {
     if (auto own = refuse_others_config(directory); !own) return tl::unexpected(own.error());
-    return frontier->holds_one ? StateContents::kCrawl : StateContents::kRemains;
+    if (frontier->holds_one) return StateContents::kCrawl;
+    return is_of_member(directory) ? StateContents::kMember : StateContents::kRemains;
   }
   const auto others =
       strangers(directory, frontier->names, {output_directory(config), config.log.file});
   if (!others) return tl::unexpected(others.error());
   if (!others->empty()) return tl::unexpected(not_ours(directory, *others));
   return StateContents::kNothing;
+}
+
+bool is_of_member(const fs::path& state_dir) {
+  return is_shared_frontier_file(state_dir / kSharedFrontier) || member_config(state_dir);
+}
+
+std::optional<CrawlConfig> member_config(const fs::path& state_dir) {
+  const fs::path saved = saved_config_path(state_dir);
+  if (!is_saved_config(saved)) return std::nullopt;
+  auto config = load_config(saved);
+  if (!config || !config->cluster.enabled()) return std::nullopt;
+  return std::move(*config);
+}
+
+Result<bool> holds_crawl(const fs::path& state_dir) {
+  const auto frontier = EmbeddedFrontier::look_at(state_dir);
+  if (!frontier) return tl::unexpected(frontier.error());
+  return frontier->resumable || is_of_member(state_dir);
+}
+
+Result<void> check_frontier_place(const CrawlConfig& config) {
+  const fs::path& directory = config.crawl.state_dir;
+  const auto frontier = EmbeddedFrontier::look_at(directory);
+  if (!frontier) return tl::unexpected(frontier.error());
+  if (frontier->holds_one) {
+    if (!config.cluster.enabled()) return {};
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} holds a crawl with a frontier of its own, which cannot become a "
+                             "part of the crawl {} in Redis: set another crawl.state_dir, or "
+                             "remove [cluster] to continue the crawl that is there",
+                             directory.string(), config.cluster.name));
+  }
+  if (!is_of_member(directory)) return {};
+  const auto member = member_config(directory);
+  if (!config.cluster.enabled()) {
+    return error(ErrorCode::kInvalidArgument,
+                 fmt::format("{} belongs to a crawler of a crawl that has its frontier in Redis: "
+                             "to continue it, add its [cluster], which is in {}; or set another "
+                             "crawl.state_dir",
+                             directory.string(), saved_config_path(directory).string()));
+  }
+  if (!member || member->cluster.name == config.cluster.name) return {};
+  return error(ErrorCode::kInvalidArgument,
+               fmt::format("{} belongs to a crawler of the crawl {} in Redis, and cluster.name is "
+                           "{}: set another crawl.state_dir for another crawl",
+                           directory.string(), member->cluster.name, config.cluster.name));
 }
 
 }  // namespace trawl

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "crawler/decide/limit_portions.h"
+
 namespace trawl {
 
 // Which limit of the config ended a crawl.
@@ -38,12 +40,23 @@ class CrawlLimits {
         end_(end_of(started, max_time)),
         bytes_(bytes_before) {}
 
-  // Adds received bytes of a body. Returns true for the one call that reaches the limit.
+  // From now on several crawlers share the limit of bytes. Call before anything is added. `shared`
+  // must outlive the object.
+  void share_bytes(LimitPortions& shared) { shared_ = &shared; }
+
+  // Adds received bytes of a body. Returns true for the one call that reaches the limit; never if
+  // several crawlers share it: LimitPortions::Calls::changed is called then.
   bool add_bytes(std::uint64_t n) {
+    if (shared_ != nullptr) {
+      bytes_.fetch_add(n, std::memory_order_relaxed);
+      shared_->spend(n);
+      return false;
+    }
     const std::uint64_t before = bytes_.fetch_add(n, std::memory_order_relaxed);
     const std::uint64_t most = max_bytes_.load(std::memory_order_relaxed);
     return before < most && n >= most - before;
   }
+  // By this crawler.
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Nothing: there is no limit.
   std::optional<std::uint64_t> max_bytes() const {
@@ -52,7 +65,9 @@ class CrawlLimits {
   }
   // Returns nothing while the crawl may continue.
   std::optional<CrawlLimit> reached(Clock::time_point now) const {
-    if (bytes() >= max_bytes_.load(std::memory_order_relaxed)) return CrawlLimit::kBytes;
+    if (shared_ != nullptr ? shared_->used_up()
+                           : bytes() >= max_bytes_.load(std::memory_order_relaxed))
+      return CrawlLimit::kBytes;
     return now >= end_.load(std::memory_order_relaxed) ? std::optional(CrawlLimit::kTime)
                                                        : std::nullopt;
   }
@@ -64,6 +79,7 @@ class CrawlLimits {
   // The time still counts from the start.
   void set(std::optional<std::uint64_t> max_bytes,
            std::optional<std::chrono::milliseconds> max_time) {
+    if (shared_ != nullptr) shared_->set_limit(max_bytes);
     max_bytes_.store(max_bytes.value_or(std::numeric_limits<std::uint64_t>::max()),
                      std::memory_order_relaxed);
     end_.store(end_of(started_, max_time), std::memory_order_relaxed);
@@ -78,6 +94,7 @@ class CrawlLimits {
     return !max_time || *max_time >= longest ? Clock::time_point::max() : started + *max_time;
   }
 
+  LimitPortions* shared_ = nullptr;
   const Clock::time_point started_;
   std::atomic<std::uint64_t> max_bytes_;
   std::atomic<Clock::time_point> end_;  // max(): never

@@ -136,6 +136,12 @@ Result<void> finish_change(Frontier& frontier, LimitFile& file, const std::strin
   return replace_file(path, to_text(file));
 }
 
+// Another crawler decides whether a forwarded URL is new; each one is admitted there, now or
+// before, so the host has at least as many.
+bool counts(std::optional<Admission> admission) {
+  return admission == Admission::kNew || admission == Admission::kForwarded;
+}
+
 }  // namespace
 
 bool RecentHashes::find(std::uint64_t hash) {
@@ -212,8 +218,8 @@ void HostUrlQuota::report(const Reservation& place, std::optional<Admission> adm
   const auto found = part.pending.find(place.url);
   assert(found != part.pending.end() && found->second.offers > 0);
   Pending& pending = found->second;
-  pending.admitted = pending.admitted || admission == Admission::kNew;
-  pending.known = pending.known || admission == Admission::kNew || admission == Admission::kSeen;
+  pending.admitted = pending.admitted || counts(admission);
+  pending.known = pending.known || counts(admission) || admission == Admission::kSeen;
   if (--pending.offers > 0) return;
   if (pending.known) known_->insert(place.url);
   if (!pending.admitted) part.counts.decrement(place.host);
@@ -225,8 +231,8 @@ void HostUrlQuota::note(std::string_view host, std::string_view url, Admission a
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
   const MutexLock lock(part.mutex);
-  if (admission == Admission::kNew) part.counts.increment(hash);
-  if (admission == Admission::kNew || admission == Admission::kSeen) known_->insert(hash_of(url));
+  if (counts(admission)) part.counts.increment(hash);
+  if (counts(admission) || admission == Admission::kSeen) known_->insert(hash_of(url));
 }
 
 std::uint64_t HostUrlQuota::count(std::string_view host) const {

@@ -8,11 +8,13 @@
 #include <optional>
 
 #include "base/quota.h"
+#include "crawler/decide/limit_portions.h"
 
 namespace trawl {
 
 // Pages are taken before they are fetched, and given back if they are not fetched, so that any
-// number of threads never exceeds the limit. Thread-safe.
+// number of threads never exceeds the limit; nor does any number of crawlers that share it.
+// Thread-safe.
 class PageQuota {
  public:
   PageQuota(std::optional<std::uint64_t> max_pages, std::uint64_t already_fetched)
@@ -21,23 +23,35 @@ class PageQuota {
               std::min(max_pages.value_or(kUnlimited), already_fetched)),
         finished_(already_fetched) {}
 
-  // Takes up to `wanted` pages; returns how many.
-  std::uint64_t take(std::uint64_t wanted) { return left_.take(wanted); }
-  void give_back(std::uint64_t n) { left_.give_back(n); }
-  bool all_taken() const { return !left_.has_any(); }
+  // Of a limit over several crawlers. `shared` must outlive the object.
+  explicit PageQuota(LimitPortions& shared) : shared_(&shared), limit_(0), left_(0), finished_(0) {}
+
+  // Takes up to `wanted` pages; returns how many. If several crawlers share the limit, there may be
+  // more later unless used_up().
+  std::uint64_t take(std::uint64_t wanted) {
+    return shared_ != nullptr ? shared_->use(wanted) : left_.take(wanted);
+  }
+  void give_back(std::uint64_t n) {
+    shared_ != nullptr ? shared_->give_back(n) : left_.give_back(n);
+  }
+  bool all_taken() const { return shared_ != nullptr ? !shared_->has_any() : !left_.has_any(); }
   // A page that was taken has been fetched.
   void finish_one() { finished_.fetch_add(1, std::memory_order_relaxed); }
+  // With several crawlers: pages that this one is fetching may be given back.
   bool used_up() const {
+    if (shared_ != nullptr) return shared_->used_up();
     return finished_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed);
   }
   // Nothing: there is none.
   std::optional<std::uint64_t> limit() const {
+    if (shared_ != nullptr) return shared_->limit();
     const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
     return limit == kUnlimited ? std::nullopt : std::optional(limit);
   }
   // Pages that are being fetched are finished, even beyond a lower limit. Not while other threads
   // take pages.
   void set_limit(std::optional<std::uint64_t> max_pages) {
+    if (shared_ != nullptr) return shared_->set_limit(max_pages);
     const std::uint64_t limit = max_pages.value_or(kUnlimited);
     const std::uint64_t before = limit_.exchange(limit, std::memory_order_relaxed);
     if (limit > before) {
@@ -55,6 +69,7 @@ class PageQuota {
   // Half of the range, so that giving back never overflows.
   static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max() / 2;
 
+  LimitPortions* const shared_ = nullptr;
   std::atomic<std::uint64_t> limit_;
   Quota left_;
   std::uint64_t owed_ = 0;  // pages beyond a limit that was lowered

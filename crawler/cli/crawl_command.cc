@@ -64,6 +64,12 @@ SessionOptions session_options(const CrawlArguments& arguments, const CrawlInput
 Result<void> queue_failed(Crawl& crawl) {
   const auto queued = crawl.retry_failed();
   if (!queued) return tl::unexpected(queued.error());
+  if (crawl.cluster()) {
+    spdlog::info(
+        "all failed URLs of the crawl are to be queued again, each by the crawler that has "
+        "its host");
+    return {};
+  }
   spdlog::info("queued {} failed URL{} again", *queued, *queued == 1 ? "" : "s");
   return {};
 }
@@ -96,6 +102,8 @@ void say_what_is_there(const CrawlInput& input) {
 int report_opening(const Error& error, const CrawlInput& input, const NextCommand& next) {
   const std::string resume = next.resume();
   const int code = report(error);
+  // The error itself says what to do, and nothing of it is about the directory.
+  if (input.config().cluster.enabled()) return code;
   if (error.code == ErrorCode::kAlreadyExists) {
     say_what_is_there(input);
     say(stderr, "trawl: to resume it: {}\ntrawl: to start over: add --fresh\n", resume);
@@ -169,9 +177,10 @@ int run_crawl(const CrawlArguments& arguments) {
   if (arguments.fresh) {
     if (auto begun = start_afresh(input->config()); !begun) return report(begun.error());
   }
-  // With [recrawl], the same command continues the crawl each time it is run.
-  const bool continues =
-      arguments.or_resume || input->config().recrawl.enabled() || was_refused(input->state_dir());
+  // With [recrawl], the same command continues the crawl each time it is run; with [cluster] it
+  // begins the crawl, joins it, and continues it after a crash.
+  const bool continues = arguments.or_resume || input->config().recrawl.enabled() ||
+                         input->config().cluster.enabled() || was_refused(input->state_dir());
   if (continues && !arguments.fresh) {
     input = input->with_stored_config();
     if (!input) return input.error();
@@ -184,6 +193,16 @@ int run_resume(const CrawlArguments& arguments) {
   const auto input = CrawlInput::resolve(arguments.target, arguments.overrides);
   if (!input) return input.error();
   const SignalWaiter signals;
+  if (input->config().cluster.enabled()) {
+    if (arguments.change_url_rules) {
+      return usage_error(fmt::format(
+          "--change-url-rules is not possible with [cluster]: all crawlers of the crawl "
+          "{} have its rules; a crawl with other rules needs another cluster.name",
+          input->config().cluster.name));
+    }
+    return run(*input, signals, OpenMode::kCreateOrResume, session_options(arguments, *input),
+               false, arguments.retry_failed);
+  }
   if (auto holds = expect_crawl(input->state_dir()); !holds) {
     const int code = report(holds.error());
     if (input->kind() == CrawlInput::Kind::kConfigFile) {

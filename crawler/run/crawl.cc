@@ -25,6 +25,10 @@ namespace trawl {
 CrawlImpl::~CrawlImpl() {
   abort();
   join();
+  // Their threads and callbacks use what follows.
+  page_portions_.reset();
+  byte_portions_.reset();
+  if (settling_.valid()) settling_.wait();
   // Its writer completes leases, so it ends before the frontier does.
   output_.reset();
 }
@@ -35,11 +39,17 @@ Result<std::uint64_t> CrawlImpl::retry_failed() {
 
 void CrawlImpl::start() {
   started_ = std::chrono::steady_clock::now();
-  // Not in open(): retry_failed() may have queued some of them in between.
-  const auto planned = plan_failed_urls(*frontier_, rules_->recrawl);
+  // Not in open(): retry_failed() may have queued some of them in between. A shared frontier owns
+  // nothing yet: see settles_buckets().
+  const auto planned =
+      is_shared() ? Result<std::uint64_t>(0) : plan_failed_urls(*frontier_, rules_->recrawl);
   if (!planned) return context_->stop_with(planned.error());
   if (*planned > 0) spdlog::info("{} failed URLs are scheduled to be fetched again", *planned);
   check_free_space();
+  if (is_shared()) {
+    page_portions_->start();
+    byte_portions_->start();
+  }
   // release: publishes what open() made; pairs with the acquire load in on_checkpoint().
   running_.store(true, std::memory_order_release);
   try {
@@ -62,18 +72,20 @@ bool CrawlImpl::ended() {
   sample_history();
   save_totals();
   context_->host_troubles.log_left_out();
+  watch_cluster();
   const CrawlPhase phase = context_->phase();
   if (phase == CrawlPhase::kAborting) return true;
   // More may be offered meanwhile.
   if (phase == CrawlPhase::kRunning && (context_->paused() || steering_->is_reloading()))
     return false;
   const bool begins_more = phase == CrawlPhase::kRunning && !reached_max_pages();
-  if (begins_more && offers_held(false)) return false;
+  if (begins_more && (offers_held(false) || settles_buckets(nullptr))) return false;
   // acquire: what ended the leases is seen; pairs with the release in Fetcher::lease_ended().
   if (context_->in_flight.load(std::memory_order_acquire) > 0) return false;
   if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
   const Progress how_far = frontier_progress();
-  if (!how_far.at_end() || offers_held(true) || fetch_suspect()) return false;
+  if (!how_far.at_end() || offers_held(true) || settles_buckets(&how_far) || fetch_suspect())
+    return false;
   if (how_far.only_recrawls_wait && !ends_before_recrawls(how_far)) return false;
   progress_at_end_ = how_far;
   return true;
@@ -104,9 +116,14 @@ Result<void> CrawlImpl::close() {
   join();
   warn_of_full_set_aside();
   if (auto offered = held_url_requeuer_->stop(); !offered) context_->stop_with(offered.error());
+  if (settling_.valid()) {
+    if (const auto settled = settling_.get(); !settled) context_->stop_with(settled.error());
+  }
   // Writing a page completes its lease.
   if (auto written = output_->flush(); !written) context_->stop_with(written.error());
-  auto closed = frontier_->close();
+  // The frontier takes them only while it is open.
+  auto closed = return_portions();
+  if (auto ended = frontier_->close(); closed) closed = ended;
   if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
   if (auto saved = cookies_->save(config_.crawl.state_dir); closed && !saved) closed = saved;
   // After the last completion.
@@ -119,8 +136,14 @@ Result<void> CrawlImpl::close() {
 CrawlProgress CrawlImpl::progress() const {
   CrawlProgress progress;
   progress.frontier = stats();
-  const std::uint64_t done = progress.frontier.completed - progress.frontier.skipped;
-  const std::uint64_t done_now = done - (at_open_.completed - at_open_.skipped);
+  progress.crawl = counters(progress.frontier);
+  std::uint64_t done = progress.frontier.completed - progress.frontier.skipped;
+  std::uint64_t done_now = done - (at_open_.completed - at_open_.skipped);
+  // The buckets of a shared frontier come with what others fetched.
+  if (is_shared()) {
+    done = tally_->totals().lines;
+    done_now = tally_->of_this_run().lines;
+  }
   // Counted shortly before the completion, hence min() below.
   progress.truncated = totals_now().truncated;
   progress.fetched = done - std::min(done, progress.truncated);
@@ -154,15 +177,16 @@ std::optional<CrawlLimit> CrawlImpl::reached_limit() const {
 
 std::optional<std::string> CrawlImpl::incomplete() const {
   const FrontierStats stats = this->stats();
+  const FrontierCounters whole = counters(stats);
   const std::string example = context_->failed_fetch();
   const std::string first = example.empty() ? "" : fmt::format("; the first failure: {}", example);
-  if (stats.succeeded == 0) return "no page was fetched with a status of 2xx" + first;
+  if (whole.succeeded == 0) return "no page was fetched with a status of 2xx" + first;
   if (has_parked_queue(stats)) {
     return fmt::format("{} host{} parked with URLs queued, {} in all{}", stats.hosts_parked,
                        stats.hosts_parked == 1 ? " is" : "s are", stats.queued, first);
   }
   if (const auto held = incomplete_origins()) return held;
-  if (stats.seeds_succeeded == 0 && !seeds_.empty())
+  if (whole.seeds_succeeded == 0 && !seeds_.empty())
     return "no seed was fetched with a status of 2xx" + first;
   return std::nullopt;
 }
@@ -227,10 +251,15 @@ void CrawlImpl::note_limits(CrawlProgress& progress,
   const auto left = [](std::uint64_t limit, std::uint64_t used) {
     return limit - std::min(limit, used);
   };
+  if (is_shared()) {
+    progress.pages_left = page_portions_->left();
+    progress.bytes_left = byte_portions_->left();
+  }
   // Not from the config, which a reload may change at this moment.
-  if (const auto most = pages_->limit())
+  if (const auto most = pages_->limit(); most && !is_shared())
     progress.pages_left = left(*most, progress.fetched + progress.truncated);
-  if (const auto most = limits_->max_bytes()) progress.bytes_left = left(*most, limits_->bytes());
+  if (const auto most = limits_->max_bytes(); most && !is_shared())
+    progress.bytes_left = left(*most, limits_->bytes());
   if (const auto end = limits_->end())
     progress.time_left = std::max(*end - now, std::chrono::steady_clock::duration{0});
 }

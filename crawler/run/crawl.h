@@ -14,6 +14,7 @@
 
 #include "trawl/embedded_frontier.h"
 #include "trawl/result.h"
+#include "trawl/shared_frontier.h"
 
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/crawl_limits.h"
@@ -33,7 +34,9 @@ struct CrawlRules;
 
 struct CrawlProgress {
   FrontierStats frontier;
-  std::uint64_t fetched = 0;      // finished fetches since the crawl began
+  // Of the whole crawl; `frontier` has the part of this crawler, if several share the crawl.
+  FrontierCounters crawl;
+  std::uint64_t fetched = 0;      // finished fetches since the crawl began, by this crawler
   std::uint64_t fetched_now = 0;  // by this process
   // URLs that ended with a part of the body, since the crawl began; not included in `fetched`.
   std::uint64_t truncated = 0;
@@ -65,6 +68,9 @@ struct CrawlOpening {
   // Opens the frontier, which must have StorageOptions::shards shards.
   std::function<Result<std::unique_ptr<Frontier>>(const EmbeddedOptions&, OpenReport*)> frontier =
       EmbeddedFrontier::open;
+  // The same for a config with [cluster].
+  std::function<Result<std::unique_ptr<SharedFrontier>>(const SharedOptions&, OpenReport*)>
+      shared_frontier = SharedFrontier::open;
   // Of these the config chooses; see SinkKind.
   std::span<const SinkKind> sinks = built_in_sinks();
   // Reads the config again, for Crawl::reload(). Empty: reload() without a config is refused.
@@ -76,12 +82,14 @@ struct CrawlOpening {
 class Crawl {
  public:
   // Opens the state directory and offers the seeds; fetches nothing yet. Errors: those of
-  // CrawlOpening::frontier, and those of the output's files.
+  // CrawlOpening::frontier and shared_frontier, and those of the output's files; kInvalidArgument
+  // if the directory is that of a crawl with its frontier elsewhere: see check_frontier_place().
   static Result<std::unique_ptr<Crawl>> open(const CrawlConfig& config,
                                              const CrawlOpening& opening);
   virtual ~Crawl() = default;
 
-  // Before start(): durably queues all failed URLs again. Returns how many.
+  // Before start(): durably queues all failed URLs again. Returns how many; not those that other
+  // crawlers are asked to queue.
   virtual Result<std::uint64_t> retry_failed() = 0;
   virtual void start() = 0;
   // True when nothing is left to do: all URLs are fetched, a limit is reached, draining is done, or
@@ -165,6 +173,9 @@ class Crawl {
   // Deletes the queue of a host; its URLs stay seen. Returns how many were deleted.
   virtual Result<std::uint64_t> drop_host(const std::string& name) = 0;
   virtual Result<UrlState> lookup(const std::string& url) = 0;
+  // The crawlers that share the crawl, some seconds old, after close() too. Nothing: it is this
+  // one's alone. Never waits.
+  virtual std::optional<ClusterStatus> cluster() const = 0;
   // The newest checkpoint of this run.
   virtual std::optional<CheckpointInfo> last_checkpoint() const = 0;
 };
@@ -176,5 +187,8 @@ Result<void> check_crawl(const CrawlConfig& config);
 // Translates the config to frontier options, without callbacks. Errors: kInvalidArgument for
 // invalid rules for canonical keys.
 Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config);
+// The same for a config with [cluster]; reads the file of the password. Errors: also those of
+// redis_place() and read_redis_password().
+Result<SharedOptions> shared_options_of(const CrawlConfig& config);
 
 }  // namespace trawl

@@ -1,10 +1,12 @@
-// CrawlImpl: the parts of a crawl. crawl_opening.cc makes them, crawl.cc runs and closes them.
+// CrawlImpl: the parts of a crawl. crawl_opening.cc makes them, crawl.cc runs and closes them;
+// crawl_sharing.cc has what is different if several crawlers share the crawl.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +24,7 @@
 #include "crawler/config/crawl_config.h"
 #include "crawler/decide/crawl_limits.h"
 #include "crawler/decide/host_limits.h"
+#include "crawler/decide/limit_portions.h"
 #include "crawler/decide/page_quota.h"
 #include "crawler/http/site_cookies.h"
 #include "crawler/output/output.h"
@@ -96,12 +99,15 @@ class CrawlImpl final : public Crawl {
   Result<void> unblock_host(const std::string& name) override;
   Result<std::uint64_t> drop_host(const std::string& name) override;
   Result<UrlState> lookup(const std::string& url) override { return without_retries_->lookup(url); }
+  std::optional<ClusterStatus> cluster() const override;
   std::optional<CheckpointInfo> last_checkpoint() const override;
 
  private:
   // The last known counts if the frontier is out of reach: progress reports must not wait.
   FrontierStats stats() const;
   void note_limits(CrawlProgress& progress, std::chrono::steady_clock::time_point now) const;
+  // Of the whole crawl.
+  FrontierCounters counters(const FrontierStats& own) const;
 
   // An unknown progress is not the end.
   Progress frontier_progress() const;
@@ -113,6 +119,21 @@ class CrawlImpl final : public Crawl {
   Result<void> open_sitemap_pages();
   Result<void> make_rules();
   Result<void> open_frontier(const CrawlOpening& opening);
+  Result<std::unique_ptr<Frontier>> open_own_frontier(const CrawlOpening& opening);
+
+  // In crawl_sharing.cc.
+  bool is_shared() const { return shared_ != nullptr; }
+  Result<std::unique_ptr<Frontier>> open_shared_frontier(const CrawlOpening& opening);
+  void share_limits();
+  Result<void> return_portions();
+  // Logs when crawlers come and go, and what of Redis this one waits for.
+  void watch_cluster();
+  // Applies what each run does at its start (held URLs that its rules allow, failed URLs that are
+  // due, parked hosts) to the buckets that this crawler got. Returns whether that is in progress,
+  // or to be done before the crawl ends. `end`: nothing else is left to fetch.
+  bool settles_buckets(const Progress* end);
+  bool may_settle_more(const Progress& end) const;
+  Result<void> settle_buckets(bool revives) const;
 
   // Room for the transfers of all leases, and for completions that became durable just now.
   Result<void> open_crash_guard();
@@ -214,6 +235,19 @@ class CrawlImpl final : public Crawl {
   std::vector<std::unique_ptr<Fetcher>> fetchers_;
   std::unique_ptr<Frontier> frontier_;
   Frontier* without_retries_ = nullptr;  // the same, without waiting
+  SharedFrontier* shared_ = nullptr;     // the same; null: it is this crawler's alone
+  // Whether files of an earlier run are in the state directory.
+  bool has_earlier_files_ = false;
+  // With a shared frontier.
+  std::unique_ptr<LimitPortions> page_portions_;
+  std::unique_ptr<LimitPortions> byte_portions_;
+  mutable ClusterStatus last_cluster_ TRAWL_GUARDED_BY(last_stats_mutex_);
+  std::chrono::steady_clock::time_point watched_{};
+  ClusterStatus watched_status_;
+  std::uint64_t gained_ = 0;   // ClusterStatus::gained as it was seen last
+  std::uint64_t settled_ = 0;  // and of the last work of settles_buckets()
+  std::chrono::steady_clock::time_point gained_at_{};
+  std::future<Result<void>> settling_;
   std::vector<std::thread> threads_;
   std::optional<CrawlSteering> steering_;
   std::function<Result<ReadConfig>()> reread_;

@@ -70,7 +70,9 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
   if (auto opened = open_frontier(opening); !opened) return opened;
   // After the directory is locked, and before anything can be completed.
   if (auto closed = close_former_files(); !closed) return closed;
-  const bool sync = config_.frontier.durability == Durability::kSync;
+  const bool sync = config_.cluster.enabled()
+                        ? config_.cluster.durability == ClusterDurability::kSynced
+                        : config_.frontier.durability == Durability::kSync;
   if (auto read = open_tally(); !read) return read;
   auto output = Output::open(config_, output_directory(config_), config_.crawl.state_dir, sync,
                              opening.sinks, tally_target());
@@ -81,21 +83,21 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
   known_bodies_ = *std::move(known);
   if (auto saved = save_configs(config_, saved_); !saved) return saved;
   if (auto begun = begin_cookies(*cookies_, config_, *imported); !begun) return begun;
-  if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, opened_.resumed); !begun)
+  if (auto begun = seed_redirects_->begin(config_.crawl.state_dir, has_earlier_files_); !begun)
     return begun;
   if (auto pages = open_sitemap_pages(); !pages) return pages;
   if (auto counted = urls_of_hosts_.start(*frontier_); !counted) return counted;
-  auto patterns = ParkedPatterns::open(config_.crawl.state_dir, opened_.resumed,
+  auto patterns = ParkedPatterns::open(config_.crawl.state_dir, has_earlier_files_,
                                        config_.scope.park_pattern_after);
   if (!patterns) return tl::unexpected(patterns.error());
   parked_patterns_ = std::move(*patterns);
-  if (auto changed = HostPageQuota::begin(*frontier_, opened_.resumed, config_.crawl.state_dir,
+  if (auto changed = HostPageQuota::begin(*frontier_, has_earlier_files_, config_.crawl.state_dir,
                                           LimitByHost::pages(config_));
       !changed) {
     return changed;
   }
-  if (auto changed =
-          HostPace::begin(*frontier_, opened_.resumed, config_.crawl.state_dir, rules_->politeness);
+  if (auto changed = HostPace::begin(*frontier_, has_earlier_files_, config_.crawl.state_dir,
+                                     rules_->politeness);
       !changed) {
     return changed;
   }
@@ -107,12 +109,15 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
     const MutexLock lock(last_stats_mutex_);
     last_stats_ = *stats;
   }
-  pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
   totals_.emplace(config_.crawl.state_dir);
   if (auto guarded = open_crash_guard(); !guarded) return guarded;
   before_ = totals_->read();
   limits_.emplace(config_.scope.max_bytes, config_.scope.max_time, std::chrono::steady_clock::now(),
                   before_.bytes);
+  if (is_shared())
+    share_limits();
+  else
+    pages_.emplace(config_.scope.max_pages, at_open_.completed - at_open_.skipped);
   shares_.emplace(config_.fetch.connections, threads_wanted_,
                   [this](std::size_t thread) { wake(static_cast<std::uint32_t>(thread)); });
   unread_pages_.emplace(threads_wanted_,
@@ -136,7 +141,7 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
                                   known_bodies_.get(),
                                   bodies_,
                                   robots_token_of(config_.crawl),
-                                  opened_.resumed,
+                                  opened_.resumed || is_shared(),
                                   trusts_less_});
   context_->sitemap_pages = sitemap_pages_.get();
   steering_.emplace(*context_, *without_retries_,
@@ -157,9 +162,12 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
 }
 
 Result<void> CrawlImpl::check_places(const CrawlOpening& opening) const {
+  if (auto right = check_frontier_place(config_); !right) return right;
   const auto contents = inspect_state(config_);
   if (!contents) return tl::unexpected(contents.error());
-  if (*contents == StateContents::kCrawl || opening.mode == OpenMode::kResume) return {};
+  if (*contents == StateContents::kCrawl || *contents == StateContents::kMember ||
+      opening.mode == OpenMode::kResume)
+    return {};
   return check_output_is_free(config_, opening.sinks);
 }
 
@@ -192,22 +200,8 @@ Result<void> CrawlImpl::make_rules() {
 }
 
 Result<void> CrawlImpl::open_frontier(const CrawlOpening& opening) {
-  // To be replaced by opening the shared frontier.
-  if (config_.cluster.enabled()) {
-    return error(ErrorCode::kInvalidArgument,
-                 fmt::format("this version of Trawl cannot crawl with the frontier of the crawl {} "
-                             "in Redis yet: remove [cluster] from the config to crawl with a "
-                             "frontier of its own",
-                             config_.cluster.name));
-  }
-  auto options = frontier_options_of(config_);
-  if (!options) return tl::unexpected(options.error());
-  options->mode = opening.mode;
-  options->store.shards = threads_wanted_;
-  options->seen.replace_profile = opening.replace_profile;
-  options->revive_hosts = true;  // each run tries parked hosts again
-  options->checkpoints.on_taken = [this](const CheckpointEvent& event) { on_checkpoint(event); };
-  auto frontier = opening.frontier(*options, &opened_);
+  auto frontier =
+      config_.cluster.enabled() ? open_shared_frontier(opening) : open_own_frontier(opening);
   if (!frontier) return tl::unexpected(frontier.error());
   const auto opened_at = std::chrono::steady_clock::now();
   auto retrying = std::make_unique<RetryingFrontier>(std::move(*frontier), [this, opened_at] {
@@ -223,6 +217,19 @@ Result<void> CrawlImpl::open_frontier(const CrawlOpening& opening) {
     if (!wakes) return wakes;
   }
   return {};
+}
+
+Result<std::unique_ptr<Frontier>> CrawlImpl::open_own_frontier(const CrawlOpening& opening) {
+  auto options = frontier_options_of(config_);
+  if (!options) return tl::unexpected(options.error());
+  options->mode = opening.mode;
+  options->store.shards = threads_wanted_;
+  options->seen.replace_profile = opening.replace_profile;
+  options->revive_hosts = true;  // each run tries parked hosts again
+  options->checkpoints.on_taken = [this](const CheckpointEvent& event) { on_checkpoint(event); };
+  auto frontier = opening.frontier(*options, &opened_);
+  has_earlier_files_ = opened_.resumed;
+  return frontier;
 }
 
 Result<void> CrawlImpl::open_crash_guard() {
@@ -299,8 +306,9 @@ Result<void> CrawlImpl::plan_recrawls() {
   return {};
 }
 
+// A shared frontier owns nothing yet: see settles_buckets().
 Result<void> CrawlImpl::offer_held() {
-  if (!opened_.resumed) return {};
+  if (!opened_.resumed || is_shared()) return {};
   const FrontierStats& stats = at_open_;
   if (stats.not_set_aside > 0) {
     spdlog::warn(

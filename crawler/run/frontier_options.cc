@@ -1,4 +1,4 @@
-// frontier_options_of(): the keys of a config that are about the frontier.
+// frontier_options_of(), shared_options_of(): the keys of a config that are about the frontier.
 #include <chrono>
 #include <utility>
 
@@ -9,6 +9,22 @@
 #include "crawler/run/crawl_resources.h"
 
 namespace trawl {
+
+namespace {
+
+SharedDurability shared_durability(ClusterDurability durability) {
+  switch (durability) {
+    case ClusterDurability::kAsync:
+      return SharedDurability::kAsync;
+    case ClusterDurability::kReplicated:
+      return SharedDurability::kReplicated;
+    case ClusterDurability::kSynced:
+      return SharedDurability::kSynced;
+  }
+  return SharedDurability::kReplicated;
+}
+
+}  // namespace
 
 Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   auto profile = Profile::from_text(config.url.text, config.url.hosts);
@@ -44,6 +60,36 @@ Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   options.checkpoints.admissions = config.checkpoint.admissions;
   options.checkpoints.max_rate = config.checkpoint.max_rate;
   options.seen.profile = std::move(*profile);
+  return options;
+}
+
+Result<SharedOptions> shared_options_of(const CrawlConfig& config) {
+  auto own = frontier_options_of(config);
+  if (!own) return tl::unexpected(own.error());
+  const ClusterConfig& cluster = config.cluster;
+  const auto place = redis_place(cluster);
+  if (!place) return tl::unexpected(place.error());
+  auto password = read_redis_password(cluster.password_file);
+  if (!password) return tl::unexpected(password.error());
+  SharedOptions options;
+  options.directory = own->directory;
+  for (const RedisNode& node : place->nodes)
+    options.cluster.redis.push_back(node.text());
+  options.cluster.username = cluster.username;
+  options.cluster.password = *std::move(password);
+  options.cluster.tls = place->tls == RedisPlace::Tls::kYes;
+  if (options.cluster.tls) options.cluster.ca_file = cluster.ca_file;
+  options.cluster.name = cluster.name;
+  options.cluster.buckets = cluster.buckets;
+  options.cluster.member = cluster_member(cluster, config.crawl.state_dir);
+  options.cluster.takeover_after = cluster.takeover_after;
+  options.cluster.durability = shared_durability(cluster.durability);
+  options.politeness = own->politeness;
+  options.retry = own->retry;
+  options.limits = own->limits;
+  options.seen = std::move(own->seen);
+  options.store = own->store;
+  options.store.durability = Durability::kAsync;  // ClusterOptions::durability decides
   return options;
 }
 

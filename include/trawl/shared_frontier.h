@@ -38,8 +38,9 @@ struct ClusterStatus {
   std::uint64_t lost = 0;
   std::uint64_t rolled_back = 0;
   std::uint64_t passed_on = 0;
-  std::string waits_for;    // what of Redis this crawler waits for; empty: nothing
-  FrontierCounters totals;  // of the whole crawl
+  std::uint64_t over_limit = 0;  // URLs of others dropped by SharedOptions::max_urls_per_host
+  std::string waits_for;         // what of Redis this crawler waits for; empty: nothing
+  FrontierCounters totals;       // of the whole crawl
 };
 
 // A limit that all crawlers of a crawl share.

@@ -1,0 +1,202 @@
+// A crawl whose frontier is in Redis, shared with other crawlers.
+//
+// What an embedded frontier has at open(), a shared one gets later, in buckets, from other crawlers
+// or from none: so what a run does at its start to URLs that are set aside and to parked hosts is
+// done when buckets have come, on a thread of its own, as it reads them all. The limits of pages and
+// bytes are over all crawlers, so this one takes portions of them (limit_portions.h).
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "crawler/decide/limit_by_host.h"
+#include "crawler/decide/recrawl_plan.h"
+#include "crawler/log/room_log.h"
+#include "crawler/run/crawl_impl.h"
+#include "crawler/run/held_urls.h"
+#include "crawler/state/state_contents.h"
+
+namespace trawl {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kWatchEvery{500};
+// Buckets come one after the other: they are settled together when no more has come for so long.
+constexpr std::chrono::seconds kCalm{2};
+
+LimitSource source_of(SharedFrontier& frontier, SharedLimit of) {
+  return {.take = [&frontier, of](std::uint64_t limit,
+                                  std::uint64_t need) { return frontier.take(of, limit, need); },
+          .give_back = [&frontier, of](
+                           std::uint64_t amount) { return frontier.give_back(of, amount); },
+          .taken = [&frontier, of] { return frontier.taken(of); }};
+}
+
+std::uint64_t owned_by_all(const ClusterStatus& status) {
+  std::uint64_t owned = 0;
+  for (const ClusterStatus::Member& member : status.members)
+    owned += member.buckets;
+  return owned;
+}
+
+bool is_alone(const ClusterStatus& status) {
+  return status.members.size() <= 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Frontier>> CrawlImpl::open_shared_frontier(const CrawlOpening& opening) {
+  auto options = shared_options_of(config_);
+  if (!options) return tl::unexpected(options.error());
+  options->store.shards = threads_wanted_;
+  if (const LimitByHost limits = LimitByHost::urls(config_); limits.any())
+    options->max_urls_per_host = [limits](std::string_view host) { return limits.of(host); };
+  options->on_trouble = [](const Error& trouble) {
+    room_log(LogRoom::kFrontier).warn("{}", trouble.message);
+  };
+  has_earlier_files_ = is_of_member(config_.crawl.state_dir);
+  auto frontier = opening.shared_frontier(*options, &opened_);
+  if (!frontier) return tl::unexpected(frontier.error());
+  shared_ = frontier->get();
+  return std::unique_ptr<Frontier>(*std::move(frontier));
+}
+
+void CrawlImpl::share_limits() {
+  const auto make = [this](SharedLimit of, std::optional<std::uint64_t> limit) {
+    return std::make_unique<LimitPortions>(
+        source_of(*shared_, of), limit,
+        LimitPortions::Calls{.changed = [this] { wake_all(); },
+                             .failed = [this](const Error& failure) {
+                               context_->stop_with(failure);
+                               wake_all();
+                             }});
+  };
+  page_portions_ = make(SharedLimit::kPages, config_.scope.max_pages);
+  byte_portions_ = make(SharedLimit::kBytes, config_.scope.max_bytes);
+  pages_.emplace(*page_portions_);
+  limits_->share_bytes(*byte_portions_);
+}
+
+Result<void> CrawlImpl::return_portions() {
+  if (!is_shared()) return {};
+  for (LimitPortions* portions : {page_portions_.get(), byte_portions_.get()}) {
+    const auto closed = portions->close();
+    if (closed) continue;
+    // Nothing of the crawl is lost, but what the limits allow.
+    spdlog::warn("what this crawler had left of scope.max_pages and scope.max_bytes is not given "
+                 "back to the others: {}",
+                 closed.error().message);
+    return {};
+  }
+  return {};
+}
+
+std::optional<ClusterStatus> CrawlImpl::cluster() const {
+  if (!is_shared()) return std::nullopt;
+  auto status = shared_->cluster_status();
+  const MutexLock lock(last_stats_mutex_);
+  if (status) last_cluster_ = *std::move(status);
+  return last_cluster_;
+}
+
+FrontierCounters CrawlImpl::counters(const FrontierStats& own) const {
+  const auto shared = cluster();
+  return shared ? shared->totals : own;
+}
+
+void CrawlImpl::watch_cluster() {
+  const auto now = steady_clock::now();
+  if (!is_shared() || now < watched_ + kWatchEvery) return;
+  watched_ = now;
+  ClusterStatus status = *cluster();
+  if (status.waits_for != watched_status_.waits_for) {
+    if (status.waits_for.empty())
+      room_log(LogRoom::kFrontier).info("Redis answers again: the crawl goes on");
+    else
+      room_log(LogRoom::kFrontier).warn("the crawl waits for Redis: {}", status.waits_for);
+  }
+  if (status.members.size() != watched_status_.members.size() && !watched_status_.members.empty()) {
+    room_log(LogRoom::kFrontier)
+        .info("{} crawlers share the crawl {}; this one has {} of {} buckets",
+              status.members.size(), config_.cluster.name, status.owned, status.buckets);
+  }
+  if (status.gained != gained_) {
+    gained_ = status.gained;
+    gained_at_ = now;
+  }
+  watched_status_ = std::move(status);
+}
+
+// Buckets that nobody owns yet may have URLs that this run would queue again.
+bool CrawlImpl::may_settle_more(const Progress& end) const {
+  const FrontierCounters& whole = watched_status_.totals;
+  if (whole.held + whole.set_aside_failed == 0 && end.finished) return false;
+  // After this time a dead crawler's buckets are taken.
+  const auto longest = 2 * config_.cluster.takeover_after + 2 * kCalm;
+  return steady_clock::now() < started_ + longest &&
+         owned_by_all(watched_status_) < watched_status_.buckets;
+}
+
+bool CrawlImpl::settles_buckets(const Progress* end) {
+  if (!is_shared()) return false;
+  const auto now = steady_clock::now();
+  if (settling_.valid()) {
+    if (settling_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return true;
+    if (const auto done = settling_.get(); !done) context_->stop_with(done.error());
+  }
+  if (gained_ == settled_) return end != nullptr && may_settle_more(*end);
+  if (end == nullptr && now < gained_at_ + kCalm) return false;
+  const FrontierStats own = stats();
+  const bool revives = settled_ == 0 && is_alone(watched_status_) && own.hosts_parked > 0;
+  settled_ = gained_;
+  if (own.held + own.set_aside_failed == 0 && !revives)
+    return end != nullptr && may_settle_more(*end);
+  // Deferred if no thread can be created: the next call then does the work.
+  settling_ = std::async(std::launch::async | std::launch::deferred,
+                         [this, revives] { return settle_buckets(revives); });
+  return true;
+}
+
+Result<void> CrawlImpl::settle_buckets(bool revives) const {
+  // A reload may replace those in effect meanwhile, and must not wait.
+  const CrawlConfig config = steering_->config();
+  std::vector<Url> seeds;
+  for (const std::string& seed : config.crawl.seeds) {
+    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
+  }
+  const auto rules = CrawlRules::create(config, seeds, seed_redirects_);
+  if (!rules) return tl::unexpected(rules.error());
+  // URLs that an earlier run of this crawler, or another crawler, put off: the guard decides about
+  // them when they are leased.
+  const auto suspects =
+      frontier_->retry({.state = SetAsideState::kHeld,
+                        .reason = std::string(CrashLoopBreaker::kSuspect),
+                        .wanted = [](const SetAsideUrl&) { return true; }});
+  if (!suspects) return tl::unexpected(suspects.error());
+  const auto held = retry_held_urls(*frontier_, config, **rules, context_->urls_of_hosts);
+  if (!held) return tl::unexpected(held.error());
+  if (*held > 0) spdlog::info("queued {} URLs that rules of an earlier run excluded", *held);
+  const auto planned = plan_failed_urls(*frontier_, (*rules)->recrawl);
+  if (!planned) return tl::unexpected(planned.error());
+  if (*planned > 0) spdlog::info("{} failed URLs are scheduled to be fetched again", *planned);
+  if (!revives) return {};
+  std::string after;
+  for (;;) {
+    constexpr std::size_t kAtOnce = 1000;
+    const auto hosts = frontier_->hosts(after, kAtOnce);
+    if (!hosts) return tl::unexpected(hosts.error());
+    if (hosts->empty()) return {};
+    for (const HostInfo& host : *hosts) {
+      if (host.state != HostState::kParked) continue;
+      auto revived = frontier_->set_host(host.host, {.blocked_until = HostSettings::kNotBlocked});
+      if (!revived) return revived;
+    }
+    after = hosts->back().host;
+  }
+}
+
+}  // namespace trawl

@@ -41,7 +41,7 @@ CrawlConclusion at_limit(const Crawl& crawl, CrawlLimit limit, const NextCommand
 }
 
 CrawlConclusion of_incomplete(const Crawl& crawl, const std::string& why, const NextCommand& next) {
-  const FrontierStats stats = crawl.progress().frontier;
+  const FrontierCounters stats = crawl.progress().crawl;
   const bool refused = stats.succeeded == 0 && crawl.fetches()[FetchError::kAddressRefused] > 0;
   const bool failed = stats.set_aside_failed > 0;
   const char* const how = refused                               ? " --allow-private"
@@ -54,7 +54,7 @@ CrawlConclusion of_incomplete(const Crawl& crawl, const std::string& why, const 
 }
 
 // Of a run that had nothing to fetch.
-std::string idle_text(const FrontierStats& stats, const NextCommand& next) {
+std::string idle_text(const FrontierCounters& stats, const NextCommand& next) {
   std::string text =
       fmt::format("nothing to fetch: all {} URLs are done\n", stats.admitted - stats.seen_only);
   if (stats.held > 0) {
@@ -78,7 +78,7 @@ CrawlConclusion CrawlConclusion::of(const Crawl& crawl, CrawlEnd end, bool inter
   if (end == CrawlEnd::kLimit) return at_limit(crawl, *crawl.reached_limit(), next);
   if (const auto why = crawl.incomplete()) return of_incomplete(crawl, *why, next);
   CrawlConclusion conclusion{.exit_code = kDone};
-  const FrontierStats stats = crawl.progress().frontier;
+  const FrontierCounters stats = crawl.progress().crawl;
   if (end == CrawlEnd::kRecrawlsWait) {
     conclusion.text =
         fmt::format("done; {} pages are due later: run the same command again to fetch them then\n",

@@ -71,9 +71,16 @@ class StopServer {
   StatusServer& server_;
 };
 
-void report_opening(const OpenReport& opened) {
+void report_opening(const Crawl& crawl) {
+  const OpenReport& opened = crawl.opened();
   for (const std::string& warning : opened.warnings)
     spdlog::warn("{}", warning);
+  const CrawlConfig config = crawl.config();
+  if (config.cluster.enabled()) {
+    spdlog::info("{} the crawl {} in Redis, as {}", opened.resumed ? "joined" : "began",
+                 config.cluster.name, cluster_member(config.cluster, config.crawl.state_dir));
+    return;
+  }
   if (!opened.resumed) return;
   spdlog::info("resumed: {}, {} admissions replayed",
                opened.checkpoint.empty() ? "no checkpoint" : "checkpoint " + opened.checkpoint,
@@ -96,7 +103,7 @@ void report_repairs(const Crawl& crawl) {
 
 int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions& options,
                 StatusServer& status, StatusCalls calls) {
-  report_opening(crawl.opened());
+  report_opening(crawl);
   report_repairs(crawl);
   ProgressReport progress(options.verbosity);
   Interruption interruption;

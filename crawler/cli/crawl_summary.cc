@@ -209,6 +209,27 @@ std::string filter_text(const FrontierStats& stats, Verbosity verbosity) {
   return text;
 }
 
+// Of a crawl by several crawlers: the lines above are about this one.
+std::string shared_text(const Crawl& crawl, const CrawlProgress& progress) {
+  const auto cluster = crawl.cluster();
+  if (!cluster) return "";
+  const FrontierCounters& whole = progress.crawl;
+  const std::uint64_t waiting = whole.open() - std::min(whole.open(), whole.recrawls_deferred);
+  std::string text = fmt::format(
+      "the crawl {} by all crawlers: {} URLs fetched, {} failed, {} still queued\n",
+      crawl.config().cluster.name, whole.completed - std::min(whole.completed, whole.skipped),
+      whole.failed, waiting);
+  if (cluster->rolled_back > 0) {
+    text += fmt::format("changes written again after a failover of Redis: {} batches\n",
+                        cluster->rolled_back);
+  }
+  if (cluster->over_limit > 0) {
+    text += fmt::format("links of other crawlers beyond scope.max_urls_per_host: {}\n",
+                        cluster->over_limit);
+  }
+  return text;
+}
+
 // What is kept of the pages, which a first crawl may not expect.
 std::string output_text(const Crawl& crawl) {
   const CrawlConfig::Output output = crawl.config().output;
@@ -240,9 +261,13 @@ std::string crawl_summary(const Crawl& crawl, Verbosity verbosity) {
   if (crawl.fetches().not_modified() > 0)
     text += fmt::format("pages not modified: {}\n", crawl.fetches().not_modified());
   text += skipped_text(crawl);
-  text += fmt::format("still queued {}, links seen before {}\n",
-                      stats.queued + stats.leased + stats.deferred - stats.recrawls_deferred,
-                      stats.seen);
+  if (crawl.cluster()) {
+    text += shared_text(crawl, progress);
+  } else {
+    text += fmt::format("still queued {}, links seen before {}\n",
+                        stats.queued + stats.leased + stats.deferred - stats.recrawls_deferred,
+                        stats.seen);
+  }
   text +=
       waiting_text(crawl, stats) + crashed_text(crawl.crashed()) + filter_text(stats, verbosity);
   text += fmt::format("peak memory: {}\n", readable_bytes(peak_memory()));

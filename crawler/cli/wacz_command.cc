@@ -78,7 +78,7 @@ Result<void> expect_stopped(const CrawlInput& input, const std::filesystem::path
 
 // Closes what a crash left open. Errors: kNotFound if there will be no WARC files.
 Result<void> close_archives(const CrawlConfig& config, const std::filesystem::path& output) {
-  const auto open = open_warc_stems(output, config.output.warc_prefix);
+  const auto open = open_warc_stems(output, warc_prefix(config));
   if (!open) return tl::unexpected(open.error());
   if (!open->empty() && config.output.warc) {
     const auto repairs = Output::repair_records(config, output);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/one_thread.h"
+#include "crawler/config/crawl_paths.h"
 #include "crawler/config/shown_config.h"
 #include "crawler/warc/warc_files.h"
 #include "crawler/warc/warc_names.h"
@@ -72,12 +73,16 @@ class WarcSink final : public OutputSink {
 
 WarcFilesOptions options_of(const CrawlConfig& config) {
   WarcFilesOptions options;
-  options.prefix = config.output.warc_prefix;
+  options.prefix = warc_prefix(config);
   options.max_size = config.output.warc_size;
   options.max_age = config.output.warc_time;
   options.cdxj = config.output.cdxj;
   options.operator_name = config.output.warc_operator;
   options.description = config.output.warc_description;
+  if (config.cluster.enabled()) {
+    options.crawl = config.cluster.name;
+    options.member = cluster_member(config.cluster, config.crawl.state_dir);
+  }
   options.user_agent = config.crawl.user_agent;
   options.config = shown_config(config);
   options.robots = config.politeness.respect_robots ? "obey" : "ignore";
@@ -100,7 +105,7 @@ SinkKind warc_sink() {
           .open = open,
           .owns =
               [](std::string_view name, const CrawlConfig& config) {
-                return is_warc_name(name, config.output.warc_prefix);
+                return is_warc_name(name, warc_prefix(config));
               }};
 }
 

@@ -266,7 +266,7 @@ Result<void> CrawlImpl::close_former_files() const {
   if (!former->output.warc || !is_same(former->crawl.state_dir, config_.crawl.state_dir)) return {};
   const auto directory = output_directory(*former);
   const bool same = config_.output.warc && is_same(directory, output_directory(config_)) &&
-                    former->output.warc_prefix == config_.output.warc_prefix;
+                    warc_prefix(*former) == warc_prefix(config_);
   if (same || !std::filesystem::exists(directory)) return {};
   const auto repairs = Output::repair_records(*former, directory);
   if (!repairs) return tl::unexpected(repairs.error());

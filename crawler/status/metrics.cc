@@ -103,6 +103,42 @@ void add_storage(const Crawl& crawl, const CrawlProgress& progress, PrometheusTe
     out.gauge("trawl_disk_free_bytes", "Free space where the state directory is.", *free);
 }
 
+void add_cluster(const ClusterStatus& cluster, PrometheusText& out) {
+  out.gauge("trawl_cluster_members", "Crawlers that share the crawl and live.",
+            std::uint64_t{cluster.members.size()});
+  out.gauge("trawl_cluster_buckets", "Parts that the crawl's hosts are divided into.",
+            cluster.buckets);
+  out.gauge("trawl_cluster_owned_buckets", "Of these, those that this crawler has.", cluster.owned);
+  out.gauge("trawl_cluster_inbox_messages",
+            "Messages of other crawlers that this one has not read yet.", cluster.inbox);
+  out.gauge("trawl_cluster_oldest_message_seconds",
+            "How long the oldest of these messages has waited.",
+            std::chrono::duration<double>(cluster.oldest_message).count());
+  out.gauge("trawl_cluster_waiting", "1 while this crawler waits for Redis.",
+            std::uint64_t{!cluster.waits_for.empty()});
+  out.counter("trawl_cluster_links_forwarded_total", "Links sent to other crawlers.",
+              cluster.forwarded);
+  out.counter("trawl_cluster_messages_taken_total", "Messages of other crawlers that were read.",
+              cluster.messages_taken);
+  out.counter("trawl_cluster_buckets_gained_total", "Buckets that this crawler got.",
+              cluster.gained);
+  out.counter("trawl_cluster_buckets_lost_total", "Buckets that it gave up or lost.",
+              cluster.lost);
+  out.counter("trawl_cluster_batches_rolled_back_total",
+              "Batches written again after a failover of Redis took them back.",
+              cluster.rolled_back);
+  out.counter("trawl_cluster_urls_passed_on_total",
+              "URLs handed to the next owners of buckets that were lost.", cluster.passed_on);
+  out.counter("trawl_cluster_urls_over_limit_total",
+              "URLs of other crawlers beyond scope.max_urls_per_host.", cluster.over_limit);
+  out.metric("trawl_cluster_crawl_urls", Type::kGauge, "URLs of the whole crawl, by state.")
+      .sample(cluster.totals.admitted, {{"state", "admitted"}})
+      .sample(cluster.totals.completed, {{"state", "completed"}})
+      .sample(cluster.totals.open(), {{"state", "open"}})
+      .sample(cluster.totals.held, {{"state", "held"}})
+      .sample(cluster.totals.set_aside_failed, {{"state", "failed"}});
+}
+
 void add_process(PrometheusText& out) {
   const ProcessUsage usage = ProcessUsage::now();
   out.counter("process_cpu_seconds_total", "Processor time used, user and system.",
@@ -128,6 +164,7 @@ std::string metrics_text(const Crawl& crawl) {
   add_urls(crawl, progress, out);
   add_filter(progress.frontier, out);
   add_storage(crawl, progress, out);
+  if (const auto cluster = crawl.cluster()) add_cluster(*cluster, out);
   add_process(out);
   return out.text();
 }

@@ -93,6 +93,44 @@ ordered_json hosts_part(const FrontierStats& stats) {
           {"parked", stats.hosts_parked}};
 }
 
+// Null if the crawl is this crawler's alone.
+ordered_json cluster_part(const Crawl& crawl, const CrawlConfig& config) {
+  const auto cluster = crawl.cluster();
+  if (!cluster) return {};
+  ordered_json members = ordered_json::array();
+  for (const ClusterStatus::Member& member : cluster->members) {
+    members.push_back(
+        {{"name", member.name}, {"buckets", member.buckets}, {"self", member.is_self}});
+  }
+  const FrontierCounters& whole = cluster->totals;
+  return {{"name", config.cluster.name},
+          {"member", cluster_member(config.cluster, config.crawl.state_dir)},
+          {"members", std::move(members)},
+          {"buckets", cluster->buckets},
+          {"owned", cluster->owned},
+          {"inbox", cluster->inbox},
+          {"oldest_message_ms", cluster->oldest_message.count()},
+          {"forwarded", cluster->forwarded},
+          {"messages_taken", cluster->messages_taken},
+          {"gained", cluster->gained},
+          {"lost", cluster->lost},
+          {"rolled_back", cluster->rolled_back},
+          {"passed_on", cluster->passed_on},
+          {"over_limit", cluster->over_limit},
+          {"waits_for",
+           cluster->waits_for.empty() ? ordered_json() : ordered_json(cluster->waits_for)},
+          {"crawl",
+           {{"admitted", whole.admitted},
+            {"completed", whole.completed},
+            {"skipped", whole.skipped},
+            {"succeeded", whole.succeeded},
+            {"failed", whole.failed},
+            {"open", whole.open()},
+            {"deferred", whole.deferred},
+            {"held", whole.held},
+            {"set_aside_failed", whole.set_aside_failed}}}};
+}
+
 // Not in the past: a host that is due is requested as soon as there is room.
 ordered_json next_start(const CrawlProgress& progress) {
   if (!progress.next_start) return {};
@@ -114,10 +152,15 @@ ordered_json eta(const CrawlConfig& config, const TallyTotals& totals,
     seconds = std::min(seconds.value_or(time), time);
   };
   const auto& scope = config.scope;
-  if (scope.max_pages)
+  const bool shared = config.cluster.enabled();
+  if (shared && progress.pages_left)
+    reached_in(static_cast<double>(*progress.pages_left), rates.pages);
+  if (shared && progress.bytes_left)
+    reached_in(static_cast<double>(*progress.bytes_left), rates.bytes);
+  if (scope.max_pages && !shared)
     reached_in(static_cast<double>(*scope.max_pages) - static_cast<double>(totals.lines),
                rates.pages);
-  if (scope.max_bytes)
+  if (scope.max_bytes && !shared)
     reached_in(static_cast<double>(*scope.max_bytes) - static_cast<double>(totals.bytes()),
                rates.bytes);
   if (scope.max_time) {
@@ -178,6 +221,7 @@ ordered_json status_json(const Crawl& crawl, bool ended, const RateWindow& windo
                   {"state", disk.of_state(crawl.state_dir(), std::chrono::steady_clock::now())}};
   json["limits"] = limits_part(config);
   json["eta_ms"] = eta(config, totals, progress, rates);
+  json["cluster"] = cluster_part(crawl, config);
   json["output"] = {
       {"directory", output_directory(config).string()},
       {"pages", config.output.pages ? ordered_json(crawl.pages_path()) : ordered_json()}};

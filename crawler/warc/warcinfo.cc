@@ -18,6 +18,8 @@ std::string warcinfo_member(const WarcFilesOptions& options, const std::string& 
       "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
   add("operator", options.operator_name);
   add("description", options.description);
+  add("isPartOf", options.crawl);
+  add("crawler", options.member);
   add("hostname", options.hostname);
   add("robots", options.robots);
   add("http-header-user-agent", options.user_agent);

@@ -55,7 +55,11 @@ on standard input. URLs next to a config are added to its seeds. A word that is 
 that file.
 
 Without a config, all keys have their defaults except those given as options, and the directory is
-named after the host of the first URL. --set has every key of docs/config.md.)",
+named after the host of the first URL. --set has every key of docs/config.md.
+
+With [cluster] in the config the frontier is in Redis, and shared: the same command on each machine begins the crawl,
+joins it, and continues it after a crash, as trawl resume does. --fresh is refused then: another crawl has
+another cluster.name, and directories of its own.)",
       .output =
           R"(The directory gets the state of the crawl, and below output/ its pages.jsonl, with a line for each page, and
 what --save and --warc ask for. Progress and warnings go to standard error, a summary to standard output.

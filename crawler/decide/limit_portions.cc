@@ -1,6 +1,6 @@
 // Who uses units subtracts them from a counter. Who brings it to the low mark wakes the thread,
-// which asks the source for the next portion and adds it. The mark is a quarter of the last portion,
-// so in a crawl that runs the counter is never empty.
+// which asks the source for the next portion and adds it. The mark is a quarter of the last
+// portion, so in a crawl that runs the counter is never empty.
 //
 // The source says 0 when all is taken by all crawlers together. If something is in hand then, the
 // thread asks again when nothing is; only that answer counts, because others may have given back

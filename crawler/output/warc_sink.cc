@@ -100,13 +100,12 @@ Result<std::unique_ptr<OutputSink>> open(const SinkOpening& opening) {
 }  // namespace
 
 SinkKind warc_sink() {
-  return {.stage = SinkKind::Stage::kRecords,
-          .is_wanted = [](const CrawlConfig& config) { return config.output.warc; },
-          .open = open,
-          .owns =
-              [](std::string_view name, const CrawlConfig& config) {
-                return is_warc_name(name, warc_prefix(config));
-              }};
+  return {
+      .stage = SinkKind::Stage::kRecords,
+      .is_wanted = [](const CrawlConfig& config) { return config.output.warc; },
+      .open = open,
+      .owns = [](std::string_view name,
+                 const CrawlConfig& config) { return is_warc_name(name, warc_prefix(config)); }};
 }
 
 }  // namespace trawl

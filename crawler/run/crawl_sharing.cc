@@ -2,8 +2,8 @@
 //
 // What an embedded frontier has at open(), a shared one gets later, in buckets, from other crawlers
 // or from none: so what a run does at its start to URLs that are set aside and to parked hosts is
-// done when buckets have come, on a thread of its own, as it reads them all. The limits of pages and
-// bytes are over all crawlers, so this one takes portions of them (limit_portions.h).
+// done when buckets have come, on a thread of its own, as it reads them all. The limits of pages
+// and bytes are over all crawlers, so this one takes portions of them (limit_portions.h).
 #include <chrono>
 #include <string>
 #include <utility>
@@ -29,11 +29,11 @@ constexpr std::chrono::milliseconds kWatchEvery{500};
 constexpr std::chrono::seconds kCalm{2};
 
 LimitSource source_of(SharedFrontier& frontier, SharedLimit of) {
-  return {.take = [&frontier, of](std::uint64_t limit,
-                                  std::uint64_t need) { return frontier.take(of, limit, need); },
-          .give_back = [&frontier, of](
-                           std::uint64_t amount) { return frontier.give_back(of, amount); },
-          .taken = [&frontier, of] { return frontier.taken(of); }};
+  return {
+      .take = [&frontier, of](std::uint64_t limit,
+                              std::uint64_t need) { return frontier.take(of, limit, need); },
+      .give_back = [&frontier, of](std::uint64_t amount) { return frontier.give_back(of, amount); },
+      .taken = [&frontier, of] { return frontier.taken(of); }};
 }
 
 std::uint64_t owned_by_all(const ClusterStatus& status) {
@@ -67,13 +67,13 @@ Result<std::unique_ptr<Frontier>> CrawlImpl::open_shared_frontier(const CrawlOpe
 
 void CrawlImpl::share_limits() {
   const auto make = [this](SharedLimit of, std::optional<std::uint64_t> limit) {
-    return std::make_unique<LimitPortions>(
-        source_of(*shared_, of), limit,
-        LimitPortions::Calls{.changed = [this] { wake_all(); },
-                             .failed = [this](const Error& failure) {
-                               context_->stop_with(failure);
-                               wake_all();
-                             }});
+    return std::make_unique<LimitPortions>(source_of(*shared_, of), limit,
+                                           LimitPortions::Calls{.changed = [this] { wake_all(); },
+                                                                .failed =
+                                                                    [this](const Error& failure) {
+                                                                      context_->stop_with(failure);
+                                                                      wake_all();
+                                                                    }});
   };
   page_portions_ = make(SharedLimit::kPages, config_.scope.max_pages);
   byte_portions_ = make(SharedLimit::kBytes, config_.scope.max_bytes);
@@ -87,9 +87,10 @@ Result<void> CrawlImpl::return_portions() {
     const auto closed = portions->close();
     if (closed) continue;
     // Nothing of the crawl is lost, but what the limits allow.
-    spdlog::warn("what this crawler had left of scope.max_pages and scope.max_bytes is not given "
-                 "back to the others: {}",
-                 closed.error().message);
+    spdlog::warn(
+        "what this crawler had left of scope.max_pages and scope.max_bytes is not given "
+        "back to the others: {}",
+        closed.error().message);
     return {};
   }
   return {};
@@ -172,10 +173,9 @@ Result<void> CrawlImpl::settle_buckets(bool revives) const {
   if (!rules) return tl::unexpected(rules.error());
   // URLs that an earlier run of this crawler, or another crawler, put off: the guard decides about
   // them when they are leased.
-  const auto suspects =
-      frontier_->retry({.state = SetAsideState::kHeld,
-                        .reason = std::string(CrashLoopBreaker::kSuspect),
-                        .wanted = [](const SetAsideUrl&) { return true; }});
+  const auto suspects = frontier_->retry({.state = SetAsideState::kHeld,
+                                          .reason = std::string(CrashLoopBreaker::kSuspect),
+                                          .wanted = [](const SetAsideUrl&) { return true; }});
   if (!suspects) return tl::unexpected(suspects.error());
   const auto held = retry_held_urls(*frontier_, config, **rules, context_->urls_of_hosts);
   if (!held) return tl::unexpected(held.error());

@@ -23,7 +23,7 @@ struct WarcFilesOptions {
   // For the warcinfo record; empty ones are omitted.
   std::string operator_name;
   std::string description;
-  std::string crawl;   // in Redis, and the crawler of it
+  std::string crawl;  // in Redis, and the crawler of it
   std::string member;
   std::string user_agent;
   std::vector<std::string> config;  // "key = value", without secrets

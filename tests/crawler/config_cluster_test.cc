@@ -1,6 +1,7 @@
 // [cluster]: where a frontier that many crawlers share is, and what is wrong with it.
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -181,6 +182,24 @@ TEST(ClusterConfig, APasswordIsTheOneLineOfItsFile) {
 TEST(ClusterConfig, IsNotShown) {
   for (const std::string& line : shown_config(accepted(cluster_with("member = \"m\"\n"))))
     EXPECT_THAT(line, Not(HasSubstr("cluster")));
+}
+
+TEST(ClusterConfig, WhatOnlyAFrontierInTheStateDirectoryHasIsRefused) {
+  for (const auto& [table, key] :
+       {std::pair("[filter]\nmode = \"exact\"\n", "filter.mode"),
+        std::pair("[frontier]\nledger = true\n", "frontier.ledger"),
+        std::pair("[frontier]\ndurability = \"sync\"\n", "frontier.durability")}) {
+    const auto config = parse_config(cluster_with(table), "a.toml");
+    ASSERT_FALSE(config.has_value()) << table;
+    EXPECT_THAT(config.error().front().to_string(), AllOf(HasSubstr(key), HasSubstr("Redis")))
+        << table;
+  }
+}
+
+TEST(ClusterConfig, CheckpointsHaveNoEffect) {
+  const auto config = parse_config(cluster_with("[checkpoint]\nkeep = 3\n"), "a.toml");
+  ASSERT_TRUE(config.has_value());
+  EXPECT_THAT(config_warnings(*config), testing::Contains(HasSubstr("checkpoint.keep")));
 }
 
 }  // namespace

@@ -74,8 +74,9 @@ void wait_until(const std::function<bool()>& condition) {
 
 struct Member {
   Member(SharedCounter& counter, std::optional<std::uint64_t> limit)
-      : portions(counter.source(), limit,
-                 {.changed = [this] { ++changes; }, .failed = [this](const Error&) { ++failures; }}),
+      : portions(
+            counter.source(), limit,
+            {.changed = [this] { ++changes; }, .failed = [this](const Error&) { ++failures; }}),
         pages(portions) {
     portions.start();
   }

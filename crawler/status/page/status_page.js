@@ -156,6 +156,25 @@ function showFacts() {
     ["Output", status.output?.directory || kNone],
   ]);
 }
+// Only of a crawl by several crawlers.
+function showCluster() {
+  const cluster = status.cluster;
+  byId("cluster-panel").hidden = !cluster;
+  if (!cluster) return;
+  const whole = cluster.crawl || {};
+  facts(byId("cluster"), [
+    ["Crawl", cluster.name || kNone], ["Waits for", cluster.waits_for || "nothing"],
+    ["Buckets of this crawler", `${count(cluster.owned)} of ${count(cluster.buckets)}`],
+    ["Messages not read yet", count(cluster.inbox), "links that other crawlers found"],
+    ["Oldest of them", duration(cluster.oldest_message_ms)],
+    ["Links sent to others", count(cluster.forwarded)],
+    ["Buckets gained, lost", `${count(cluster.gained)}, ${count(cluster.lost)}`],
+    ["Written again", count(cluster.rolled_back), "batches that a failover of Redis took back"],
+    ["URLs of the whole crawl", count(whole.admitted)], ["Still open", count(whole.open)],
+    ...(cluster.members || []).map((member) => [member.self ? `${member.name} (this one)` : member.name,
+                                                `${count(member.buckets)} buckets`]),
+  ]);
+}
 function showStatus(value) {
   status = value;
   showHead();
@@ -163,6 +182,7 @@ function showStatus(value) {
   showCounts();
   showFilter();
   showFacts();
+  showCluster();
 }
 
 // --- hosts -----------------------------------------------------------------------------------------

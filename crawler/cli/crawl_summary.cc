@@ -216,9 +216,10 @@ std::string shared_text(const Crawl& crawl, const CrawlProgress& progress) {
   const FrontierCounters& whole = progress.crawl;
   const std::uint64_t waiting = whole.open() - std::min(whole.open(), whole.recrawls_deferred);
   std::string text = fmt::format(
-      "the crawl {} by all crawlers: {} URLs fetched, {} failed, {} still queued\n",
+      "the crawl {} by all crawlers: {} URLs fetched, {} of them with a status of 2xx, {} still "
+      "queued\n",
       crawl.config().cluster.name, whole.completed - std::min(whole.completed, whole.skipped),
-      whole.failed, waiting);
+      whole.succeeded, waiting);
   if (cluster->rolled_back > 0) {
     text += fmt::format("changes written again after a failover of Redis: {} batches\n",
                         cluster->rolled_back);

@@ -133,6 +133,7 @@ class CrawlImpl final : public Crawl {
   // or to be done before the crawl ends. `end`: nothing else is left to fetch.
   bool settles_buckets(const Progress* end);
   bool may_settle_more(const Progress& end) const;
+  bool is_settling_time() const;
   Result<void> settle_buckets(bool revives) const;
 
   // Room for the transfers of all leases, and for completions that became durable just now.

@@ -2,8 +2,8 @@
 //
 // What an embedded frontier has at open(), a shared one gets later, in buckets, from other crawlers
 // or from none: so what a run does at its start to URLs that are set aside and to parked hosts is
-// done when buckets have come, on a thread of its own, as it reads them all. The limits of pages
-// and bytes are over all crawlers, so this one takes portions of them (limit_portions.h).
+// done when the first buckets have come, on a thread of its own, as it reads them all. The limits
+// of pages and bytes are over all crawlers, so this one takes portions of them (limit_portions.h).
 #include <chrono>
 #include <string>
 #include <utility>
@@ -34,13 +34,6 @@ LimitSource source_of(SharedFrontier& frontier, SharedLimit of) {
                               std::uint64_t need) { return frontier.take(of, limit, need); },
       .give_back = [&frontier, of](std::uint64_t amount) { return frontier.give_back(of, amount); },
       .taken = [&frontier, of] { return frontier.taken(of); }};
-}
-
-std::uint64_t owned_by_all(const ClusterStatus& status) {
-  std::uint64_t owned = 0;
-  for (const ClusterStatus::Member& member : status.members)
-    owned += member.buckets;
-  return owned;
 }
 
 bool is_alone(const ClusterStatus& status) {
@@ -132,14 +125,19 @@ void CrawlImpl::watch_cluster() {
   watched_status_ = std::move(status);
 }
 
+// Afterwards what comes was another crawler's in its run, which has settled it. Until then a bucket
+// may be that of a crawler that is dead.
+bool CrawlImpl::is_settling_time() const {
+  return steady_clock::now() < started_ + 2 * config_.cluster.takeover_after + 2 * kCalm;
+}
+
 // Buckets that nobody owns yet may have URLs that this run would queue again.
 bool CrawlImpl::may_settle_more(const Progress& end) const {
+  if (!opened_.resumed) return false;
   const FrontierCounters& whole = watched_status_.totals;
   if (whole.held + whole.set_aside_failed == 0 && end.finished) return false;
-  // After this time a dead crawler's buckets are taken.
-  const auto longest = 2 * config_.cluster.takeover_after + 2 * kCalm;
-  return steady_clock::now() < started_ + longest &&
-         owned_by_all(watched_status_) < watched_status_.buckets;
+  return is_alone(watched_status_) && watched_status_.owned < watched_status_.buckets &&
+         is_settling_time();
 }
 
 bool CrawlImpl::settles_buckets(const Progress* end) {
@@ -154,7 +152,7 @@ bool CrawlImpl::settles_buckets(const Progress* end) {
   const FrontierStats own = stats();
   const bool revives = settled_ == 0 && is_alone(watched_status_) && own.hosts_parked > 0;
   settled_ = gained_;
-  if (own.held + own.set_aside_failed == 0 && !revives)
+  if (!opened_.resumed || !is_settling_time() || (own.held + own.set_aside_failed == 0 && !revives))
     return end != nullptr && may_settle_more(*end);
   // Deferred if no thread can be created: the next call then does the work.
   settling_ = std::async(std::launch::async | std::launch::deferred,

@@ -29,14 +29,13 @@ class SharedFrontierTest : public ::testing::Test, protected FrontierCalls {
     server_ = std::make_unique<RedisServer>(Words{"--appendonly", "yes"});
   }
   SharedOptions options(const std::string& member) const {
-    SharedOptions options{.cluster = {.redis = {"127.0.0.1:" + server_->port()},
-                                      .name = "crawl",
-                                      .buckets = kBuckets,
-                                      .member = member,
-                                      .takeover_after = 4s},
-                          .on_trouble = [](const Error& error) {
-                            ADD_FAILURE() << "trouble: " << error.message;
-                          }};
+    SharedOptions options{
+        .cluster = {.redis = {"127.0.0.1:" + server_->port()},
+                    .name = "crawl",
+                    .buckets = kBuckets,
+                    .member = member,
+                    .takeover_after = 4s},
+        .on_trouble = [](const Error& error) { ADD_FAILURE() << "trouble: " << error.message; }};
     options.politeness.delay = 0ms;
     options.politeness.leases_per_host = 4;
     options.seen.expected_urls = 100'000;

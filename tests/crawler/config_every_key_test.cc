@@ -177,12 +177,13 @@ index_names = ["home.html"]
 expected_urls = 1
 false_positive_rate = 0.25
 max_memory = "2GiB"
-mode = "exact"
+# These three have their defaults: others are not possible with [cluster].
+mode = "bloom"
 
 [frontier]
-durability = "sync"
+durability = "async"
 max_memory = "1GB"
-ledger = true
+ledger = false
 max_set_aside = 12345
 
 [checkpoint]
@@ -383,8 +384,8 @@ CrawlConfig every_key() {
                      Names{}};
   config.url.hosts = {{".example.com", {.rules = Names{"-sort_query"}}},
                       {"b.example", {.index_names = Names{"home.html"}}}};
-  config.filter = {1, 0.25, 2ull << 30, FilterMode::kExact};
-  config.frontier = {Durability::kSync, 1'000'000'000, true, 12'345};
+  config.filter = {1, 0.25, 2ull << 30, FilterMode::kBloom};
+  config.frontier = {Durability::kAsync, 1'000'000'000, false, 12'345};
   config.checkpoint = {20s, 250ms, 1'000'000, 50u << 20, 100};
   config.cluster = {.redis = {"rediss://10.0.0.1:6379", "redis-2.example", "[::1]:7000"},
                     .name = "crawl-1.a_B",

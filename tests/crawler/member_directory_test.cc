@@ -136,7 +136,8 @@ TEST(MemberDirectory, WarcFilesHaveTheNameOfTheCrawler) {
   EXPECT_THAT(one, testing::StartsWith("trawl-a-b-"));
   EXPECT_THAT(other, testing::StartsWith("trawl-a-b-"));
   EXPECT_NE(one, other);
-  for (const std::string& member : {std::string(), std::string(255, 'x'), std::string("\xc3\xbc")}) {
+  for (const std::string& member :
+       {std::string(), std::string(255, 'x'), std::string("\xc3\xbc")}) {
     config.cluster.member = member;
     for (const std::size_t length : {1u, 50u, 100u}) {
       config.output.warc_prefix = std::string(length, 'p');

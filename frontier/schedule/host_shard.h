@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -217,6 +218,7 @@ class HostShard {
     for (std::uint32_t from = 0;;) {
       const std::uint32_t next = call(from);
       if (next - from < most) return;
+      std::this_thread::yield();  // a mutex is not fair: those that wait for it come first
       from = next;
     }
   }

@@ -187,9 +187,9 @@ def fast_crawl(seeds, state_dir, **tables):
 
 
 class Run:
-    """One run of trawl, with all it prints in a file."""
+    """One run of trawl, with all it prints in a file. `before_exec` is called in the child."""
 
-    def __init__(self, options, directory, *arguments):
+    def __init__(self, options, directory, *arguments, before_exec=None):
         self.command = [options.trawl, *map(str, arguments)]
         descriptor, name = tempfile.mkstemp(prefix="run-", suffix=".log", dir=directory)
         self.log = pathlib.Path(name)
@@ -198,7 +198,8 @@ class Run:
         self.cpu = 0.0  # seconds, user and system, once ended
         self.exit_code = None
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=descriptor,
-                                        stderr=subprocess.STDOUT, cwd=directory)
+                                        stderr=subprocess.STDOUT, cwd=directory,
+                                        preexec_fn=before_exec)
         os.close(descriptor)
 
     @property

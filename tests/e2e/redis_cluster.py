@@ -112,6 +112,7 @@ class RedisServer:
         self.program = t.program("redis-server", "redis-server")
         self.port = free_redis_port()
         self.address = f"127.0.0.1:{self.port}"
+        self.addresses = [self.address]
         self.password = password
         self.directory = pathlib.Path(directory) / f"redis-{self.port}"
         self.directory.mkdir(parents=True)
@@ -233,6 +234,9 @@ class RedisCluster:
     @property
     def addresses(self):
         return [node.address for node in self.nodes]
+
+    def kill(self):
+        self.kill_all()
 
     def _join(self):
         """As redis-cli --cluster create, without its waits."""

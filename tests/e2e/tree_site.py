@@ -17,7 +17,6 @@ import sys
 import time
 import zlib
 
-FANOUT = 3
 SO_TIMESTAMPNS = 35  # of Linux; the module socket has no name for it
 
 # A request: monotonic time at which it arrived, host without port, path, user agent.
@@ -26,12 +25,15 @@ Fetch = collections.namedtuple("Fetch", "at host path agent")
 
 class Tree:
     """Pages 0 to `pages` - 1, the root first, spread over `hosts` hosts: four names of each of the
-    registrable domains site0.test, site1.test.., and every tenth host an address."""
+    registrable domains site0.test, site1.test.., and every tenth host an address. A page links to
+    `fanout` others, and has `padding` bytes of text."""
 
     HOSTS_OF_DOMAIN = 4
 
-    def __init__(self, pages, hosts, addresses=16, seed=1):
-        self.pages, self.seed = pages, seed
+    def __init__(self, pages, hosts, addresses=16, seed=1, fanout=3, padding=0):
+        self.shape = {"pages": pages, "hosts": hosts, "addresses": addresses, "seed": seed,
+                      "fanout": fanout, "padding": padding}
+        self.pages, self.seed, self.fanout, self.padding = pages, seed, fanout, padding
         self.addresses = [f"127.0.7.{i + 1}" for i in range(addresses)]
         literals = min(hosts // 10, addresses)
         self.hosts = [f"h{i % self.HOSTS_OF_DOMAIN}.site{i // self.HOSTS_OF_DOMAIN}.test"
@@ -55,7 +57,8 @@ class Tree:
         return f"http://{self.host(page)}:{self.port}/{page}"
 
     def children(self, page):
-        return range(FANOUT * page + 1, min(FANOUT * page + FANOUT + 1, self.pages))
+        first = self.fanout * page + 1
+        return range(first, min(first + self.fanout, self.pages))
 
     def urls(self):
         return {self.url(page) for page in range(self.pages)}
@@ -63,9 +66,9 @@ class Tree:
     def body(self, page):
         linked = list(self.children(page))
         if page:
-            linked.append((page - 1) // FANOUT)  # known
+            linked.append((page - 1) // self.fanout)  # known
         anchors = "".join(f"<p><a href='{self.url(each)}'>{each}</a>\n" for each in linked)
-        return f"<!DOCTYPE html><title>Page {page}</title>\n{anchors}".encode()
+        return f"<!DOCTYPE html><title>Page {page}</title>\n{anchors}{'x' * self.padding}".encode()
 
 
 class TreeSite:
@@ -76,10 +79,8 @@ class TreeSite:
         self.tree = tree
         self.log = pathlib.Path(directory) / "requests.log"
         self.log.touch()
-        shape = {"pages": tree.pages, "hosts": len(tree.hosts), "addresses": len(tree.addresses),
-                 "seed": tree.seed}
         self.process = subprocess.Popen(
-            [sys.executable, "-B", __file__, json.dumps(shape), self.log, str(stall)],
+            [sys.executable, "-B", __file__, json.dumps(tree.shape), self.log, str(stall)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         if not line:

@@ -1,0 +1,421 @@
+"""A crawl by several crawlers, as its user meets it: [cluster] with one plain redis-server. Crawlers
+start, join, stop, crash and come back; limits hold over all; what would lose the crawl is refused."""
+
+import re
+import time
+
+import crawl_judge as judge
+import trawl_testing as t
+from dns_server import DnsServer
+from redis_cluster import RedisCluster, RedisServer
+from shared_crawl import Crawler, RedisCrawl
+from tree_site import Tree, TreeSite
+
+DELAY = 0.1
+UNFINISHED = 1.0
+CONNECTIONS = 16
+
+
+class Scene:
+    """A site, a name server, a Redis, and crawlers, in a directory of its own."""
+
+    def __init__(self, test, directory, options, name, tree=None, redis=True, **settings):
+        self.test, self.options, self.name = test, options, name
+        self.directory = directory / name
+        self.directory.mkdir()
+        self.tree = tree or Tree(600, 40)
+        self.site = TreeSite(self.directory, self.tree)
+        self.dns = DnsServer(self.tree.names())
+        self.crawlers = []
+        self.redis = None
+        try:
+            self.redis = RedisServer(self.directory, **settings) if redis else None
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for crawler in self.crawlers:
+            crawler.kill()
+        if self.redis is not None:
+            self.redis.kill()
+        self.site.__exit__()
+        self.dns.__exit__()
+
+    def crawler(self, member, cluster=None, delay=DELAY, **tables):
+        tables.setdefault("scope", {}).setdefault("type", "any")
+        politeness = {"delay": f"{delay * 1000:.0f}ms", "per_host_connections": 1}
+        tables["politeness"] = {**politeness, **tables.get("politeness", {})}
+        fetch = {"connections": CONNECTIONS, "dns_servers": [self.dns.address]}
+        tables["fetch"] = {**fetch, **tables.get("fetch", {})}
+        made = Crawler(self.options, self.directory, member, [self.tree.url(0)],
+                       self.redis.addresses, cluster, **tables)
+        self.crawlers.append(made)
+        made.start()
+        return made
+
+    def wait_for(self, requests, timeout=60):
+        t.wait_until(lambda: self.site.count() >= requests or not any(each.is_running() for each in self.crawlers),
+                     f"{requests} requests", timeout)
+        if self.site.count() < requests:
+            raise t.Failure(f"{self.name}: the crawl ended after {self.site.count()} requests\n{self.ends()}")
+
+    def wait_for_agents(self, *crawlers):
+        """Until each of them has requested pages."""
+        t.wait_until(lambda: {each.agent for each in crawlers} <= {fetch.agent for fetch in
+                                                                   judge.pages_of(self.site.fetches())},
+                     "pages by each crawler", 60)
+
+    def ends(self):
+        return "\n".join(f"{each.member}: exit code {run.exit_code}\n{run.tail()}"
+                         for each in self.crawlers for run in each.runs)
+
+    def wait_for_end(self, *crawlers, code=t.EXIT_DONE, timeout=60):
+        for crawler in crawlers:
+            crawler.run.wait(timeout)
+            t.expect_exit(self.test, crawler.run, code, f"{self.name}, {crawler.member}")
+
+    def check(self, condition, message, detail=""):
+        return self.test.check(condition, f"{self.name}: {message}", detail)
+
+    def judge(self, faults=(), delay=DELAY):
+        """A crawl that has ended: all pages, in the output too, admitted once, at the delay."""
+        fetches = self.site.fetches()
+        lines = [line for crawler in self.crawlers for line in crawler.lines()]
+        redis = RedisCrawl(self.redis)
+        for what, problems in (
+                ("coverage", judge.judge_coverage(self.tree, fetches)),
+                ("delay", judge.judge_gaps(fetches, delay)),
+                ("repeats", judge.judge_repeats(fetches, faults, UNFINISHED, 2 * CONNECTIONS)[0]),
+                ("output", judge.judge_output(self.tree, lines)),
+                ("lines", judge.judge_lines(lines, fetches)),
+                ("admissions", judge.judge_admissions(redis.fingerprints(), self.tree.pages)),
+                ("the end", judge.judge_end(redis.left()))):
+            self.check(not problems, f"{what}: {len(problems)} problems", "\n".join(problems[:6]) + "\n" + self.ends())
+
+    def expect_refusal(self, crawler, *patterns, code=None, timeout=60):
+        """It ends, and its last lines have all of the patterns."""
+        crawler.run.wait(timeout)
+        exit_code = crawler.run.exit_code
+        self.check(exit_code == code if code is not None else exit_code in (t.EXIT_FAILURE, t.EXIT_BAD_CONFIG),
+                   f"exit code {exit_code}", crawler.run.tail())
+        for pattern in patterns:
+            self.check(re.search(pattern, crawler.run.text, re.IGNORECASE),
+                       f"its message has no {pattern}", crawler.run.tail())
+
+
+# --- start, join, leave ------------------------------------------------------------------------------
+
+def start_and_join(test, directory, options):
+    """The second joins a running crawl; each has its own output, whose WARC files have its name."""
+    with Scene(test, directory, options, "join") as scene:
+        first = scene.crawler("alpha", output={"warc": True})
+        scene.wait_for(60)
+        second = scene.crawler("beta", output={"warc": True})
+        scene.wait_for_agents(first, second)
+        scene.wait_for_end(first, second)
+        scene.judge()
+        for crawler in (first, second):
+            fetched = {fetch.path for fetch in judge.pages_of(scene.site.fetches()) if fetch.agent == crawler.agent}
+            written = {"/" + line["url"].rsplit("/", 1)[1] for line in crawler.lines()}
+            test.check_equal_sets(written, fetched, f"the output of {crawler.member}")
+            names = [path.name for path in (crawler.state / "output").glob("*.warc.gz")]
+            scene.check(names and all(crawler.member in name for name in names),
+                        f"{crawler.member}: WARC files without its name", names)
+        scene.check(not RedisCrawl(scene.redis).owners(), "buckets have owners after the end")
+        # Again: there is nothing to do.
+        before = scene.site.count()
+        first.start()
+        scene.wait_for_end(first)
+        scene.check(scene.site.count() == before, "a crawl that is done requests something again")
+
+
+def interrupted(test, directory, options):
+    """^C hands over at once: the others need not wait for takeover_after, here longer than the test."""
+    with Scene(test, directory, options, "interrupted") as scene:
+        crawlers = [scene.crawler(member, {"takeover_after": "5m"}) for member in ("alpha", "beta")]
+        scene.wait_for_agents(*crawlers)
+        crawlers[0].interrupt()
+        scene.wait_for_end(crawlers[0], code=t.EXIT_INTERRUPTED)
+        scene.wait_for_end(crawlers[1])
+        scene.judge()
+
+
+def resumed_after_interrupt(test, directory, options):
+    """The last crawler is interrupted; the same command, or resume, goes on at once."""
+    with Scene(test, directory, options, "resumed") as scene:
+        crawler = scene.crawler("alpha", {"takeover_after": "5m"})
+        for requests, command in ((80, "crawl"), (300, "resume")):
+            scene.wait_for(requests)
+            crawler.interrupt()
+            scene.wait_for_end(crawler, code=t.EXIT_INTERRUPTED)
+            crawler.start(command=command)
+        scene.wait_for_end(crawler)
+        scene.judge()
+
+
+def killed(test, directory, options):
+    """kill -9: another takes over after takeover_after, and no host is asked too soon."""
+    with Scene(test, directory, options, "killed") as scene:
+        crawlers = [scene.crawler(member) for member in ("alpha", "beta", "gamma")]
+        scene.wait_for_agents(*crawlers)
+        at = time.monotonic()
+        crawlers[0].kill()
+        scene.wait_for_end(*crawlers[1:])
+        scene.judge([judge.Fault("kill", at, at, {crawlers[0].agent})])
+
+
+def killed_and_started_again(test, directory, options):
+    """The same command after kill -9 of the only crawler, three times: it need not wait for the end of
+    its own lease, and nothing is lost."""
+    with Scene(test, directory, options, "again") as scene:
+        crawler = scene.crawler("alpha", {"takeover_after": "4s"})
+        faults = []
+        for requests in (50, 200, 400):
+            scene.wait_for(requests)
+            at = time.monotonic()
+            crawler.kill()
+            faults.append(judge.Fault("kill", at, at, {crawler.agent}))
+            crawler.start()
+        scene.wait_for_end(crawler)
+        scene.judge(faults)
+
+
+def one_name_twice(test, directory, options):
+    """The second of two crawlers with one member name is refused; the first goes on."""
+    with Scene(test, directory, options, "one-name") as scene:
+        first = scene.crawler("alpha")
+        scene.wait_for(60)
+        second = scene.crawler("beta", {"member": "alpha"})
+        scene.expect_refusal(second, "alpha", r"member|name")
+        scene.wait_for_end(first)
+        scene.judge()
+        scene.check(not second.lines(), "the refused crawler fetched something")
+
+
+# --- Redis in trouble --------------------------------------------------------------------------------
+
+def redis_away_meanwhile(test, directory, options):
+    """Killed and started again with its file, then frozen: the crawlers wait, and nothing is lost."""
+    with Scene(test, directory, options, "away") as scene:
+        crawlers = [scene.crawler(member) for member in ("alpha", "beta")]
+        scene.wait_for_agents(*crawlers)
+        faults = []
+        for stop, back in ((scene.redis.kill, scene.redis.start), (scene.redis.freeze, scene.redis.thaw)):
+            at = time.monotonic()
+            stop()
+            time.sleep(4)
+            back()
+            faults.append(judge.Fault("away", at, time.monotonic() + UNFINISHED, None))
+            known = scene.site.count()
+            if scene.check(all(crawler.is_running() for crawler in crawlers), "a crawler gave up", scene.ends()):
+                scene.wait_for(min(known + 30, 600))
+        scene.wait_for_end(*crawlers)
+        scene.judge(faults)
+
+
+def redis_away_at_start(test, directory, options):
+    """A clear end, or patience: with the address."""
+    with Scene(test, directory, options, "away-at-start") as scene:
+        scene.redis.kill()
+        crawler = scene.crawler("alpha")
+        scene.expect_refusal(crawler, re.escape(scene.redis.address), code=t.EXIT_FAILURE)
+        scene.check(not scene.site.count(), "it fetched something")
+        scene.redis.start()
+        crawler.start()
+        scene.wait_for_end(crawler)
+        scene.judge()
+
+
+def redis_full(test, directory, options):
+    """Pages wait until there is room again; nothing is lost, and the reason is reported."""
+    with Scene(test, directory, options, "full", Tree(2000, 100)) as scene:
+        crawlers = [scene.crawler(member) for member in ("alpha", "beta")]
+        scene.wait_for_agents(*crawlers)
+        scene.redis.command("CONFIG", "SET", "maxmemory", 1)
+        at = time.monotonic()
+        t.wait_until(lambda: re.search("maxmemory|memory", "".join(each.text for each in crawlers)),
+                     "a message that Redis is full", 30)
+        time.sleep(1)
+        scene.check(all(crawler.is_running() for crawler in crawlers), "a crawler gave up", scene.ends())
+        scene.redis.command("CONFIG", "SET", "maxmemory", 0)
+        scene.wait_for_end(*crawlers)
+        scene.judge([judge.Fault("full", at, time.monotonic(), None)])
+
+
+def redis_read_only(test, directory, options):
+    """A replica, which no cluster moves: writes are refused."""
+    with Scene(test, directory, options, "replica") as scene, RedisServer(scene.directory) as master:
+        scene.redis.command("REPLICAOF", "127.0.0.1", master.port)
+        t.wait_until(lambda: scene.redis.info("replication")["master_link_status"] == "up", "the replica")
+        scene.expect_refusal(scene.crawler("alpha"), r"read-?only|replica", re.escape(scene.redis.address))
+
+
+# --- what is refused ---------------------------------------------------------------------------------
+
+def unsafe_settings(test, directory, options):
+    with Scene(test, directory, options, "unsafe", Tree(40, 10)) as scene:
+        scene.redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        scene.expect_refusal(scene.crawler("evicts"), "evict", "maxmemory-policy noeviction")
+        scene.redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        scene.redis.command("CONFIG", "SET", "appendonly", "no")
+        scene.expect_refusal(scene.crawler("no-file"), "append-only file", "appendonly yes", 'durability = "async"')
+        scene.check(not RedisCrawl(scene.redis).keys(), "a refused crawl left keys")
+        scene.check(not scene.site.count(), "a refused crawl fetched something")
+        scene.wait_for_end(scene.crawler("async", {"durability": "async"}))
+        scene.judge()
+
+
+def slow_failover(test, directory, options):
+    with Scene(test, directory, options, "slow-failover", Tree(40, 10), redis=False) as scene, \
+            RedisCluster(scene.directory, node_timeout=1.5, replicas=0) as scene.redis:
+        scene.expect_refusal(scene.crawler("alpha"), "cluster-node-timeout 1500", "takeover_after")
+        # One node is enough to find all. Masters without replicas are a warning.
+        crawler = scene.crawler("beta", {"takeover_after": "4s", "redis": scene.redis.addresses[:1]})
+        scene.wait_for_end(crawler)
+        scene.check("no replica" in crawler.text, "no warning of masters without replicas", crawler.text)
+        scene.judge()
+
+
+def another_configuration(test, directory, options):
+    """What all crawlers must have in common; the first one's holds."""
+    with Scene(test, directory, options, "other-config", Tree(3000, 20)) as scene:
+        first = scene.crawler("alpha")
+        scene.wait_for(30)
+        for member, cluster, tables, pattern in (
+                ("rules", None, {"url": {"rules": ["sort_query"]}}, r"url\.rules"),
+                ("buckets", {"buckets": 32}, {}, r"cluster\.buckets"),
+                ("urls", None, {"filter": {"expected_urls": 77_000}}, r"filter\.expected_urls"),
+                ("delay", None, {"politeness": {"delay": "50ms"}}, r"politeness\.delay"),
+                ("domains", None, {"politeness": {"domain_delay": "70ms"}}, r"politeness\.domain_delay")):
+            refused = scene.crawler(member, cluster, **tables)
+            scene.expect_refusal(refused, pattern, r"cluster\.name")
+            scene.check(not refused.lines(), f"{member}: it fetched something")
+        # Another name is another crawl.
+        other = scene.crawler("other", {"name": "other"}, scope={"max_pages": 5})
+        scene.wait_for_end(other)
+        scene.check(first.is_running(), "the first crawler ended", first.run.tail())
+        first.interrupt()
+        scene.wait_for_end(first, code=t.EXIT_INTERRUPTED)
+
+
+def foreign_data(test, directory, options):
+    """Keys of another program under the names of the crawl's: named, and not touched."""
+    for number, (key, command) in enumerate((("{c:cfg}", ("SET", "{c:cfg}", "mine")),
+                                             ("{c:mem}", ("SET", "{c:mem}", "mine")),
+                                             ("{c:3}i", ("HSET", "{c:3}i", "field", "mine")),
+                                             ("{c:5}m", ("LPUSH", "{c:5}m", "mine")))):
+        with Scene(test, directory, options, f"foreign-{number}", Tree(40, 10)) as scene:
+            scene.redis.command(*command)
+            scene.expect_refusal(scene.crawler("alpha"), re.escape(key), code=t.EXIT_FAILURE)
+            kind = {"SET": b"string", "HSET": b"hash", "LPUSH": b"list"}[command[0]]
+            scene.check(scene.redis.command("TYPE", key) == kind, f"{key} was changed")
+
+
+def logins(test, directory, options):
+    """A password, right and wrong, and a user; it is shown nowhere."""
+    with Scene(test, directory, options, "login", Tree(100, 10), password="s3cret-of-redis") as scene:
+        scene.redis.command("ACL", "SETUSER", "crawler", "on", ">another-s3cret", "~{c:*", "~c:*", "&*", "+@all")
+        scene.redis.command("ACL", "SETUSER", "reader", "on", ">another-s3cret", "~*", "&*", "+@read", "+info",
+                            "+config|get", "+@connection", "+cluster", "+time")
+        right, wrong, other = (scene.directory / name for name in ("right", "wrong", "other"))
+        right.write_text("s3cret-of-redis\n")
+        wrong.write_text("guessed-s3cret\n")
+        other.write_text("another-s3cret\n")
+        refusals = (
+            ("none", {}, ("NOAUTH|password|log ?in",)),
+            ("wrong", {"password_file": wrong}, ("WRONGPASS|password",)),
+            ("missing", {"password_file": scene.directory / "nowhere"}, ("nowhere",)),
+            ("unknown", {"username": "nobody", "password_file": right}, ("WRONGPASS|password|user",)),
+            ("reader", {"username": "reader", "password_file": other}, ("NOPERM|permission|allow",)))
+        for member, cluster, patterns in refusals:
+            scene.expect_refusal(scene.crawler(member, cluster), *patterns)
+        scene.wait_for_end(scene.crawler("default", {"password_file": right}, scope={"max_pages": 20}))
+        scene.wait_for_end(scene.crawler("named", {"username": "crawler", "password_file": other}))
+        scene.check(not judge.judge_coverage(scene.tree, scene.site.fetches()), "not all pages were fetched")
+        secrets = re.compile(rb"s3cret")
+        for path in scene.directory.rglob("*"):
+            if path.is_file() and path not in (right, wrong, other) and "redis-" not in str(path.relative_to(scene.directory)):
+                scene.check(not secrets.search(path.read_bytes()), f"{path} has a password")
+
+
+def wrong_configs(test, directory, options):
+    """Errors in [cluster] have their line, before anything else happens."""
+    with Scene(test, directory, options, "wrong", Tree(40, 10)) as scene:
+        for member, cluster, patterns in (
+                ("no-name", {"name": ""}, (r"cluster\.name",)),
+                ("braces", {"name": "a{b}"}, (r"cluster\.name|name",)),
+                ("address", {"redis": ["127.0.0.1:port"]}, (r"cluster\.redis|redis", r"127\.0\.0\.1:port")),
+                ("few", {"buckets": 3}, (r"cluster\.buckets", "16")),
+                ("short", {"takeover_after": "10ms"}, (r"takeover_after",)),
+                ("durable", {"durability": "very"}, (r"durability", "replicated")),
+                ("user", {"username": "someone"}, (r"password_file",))):
+            scene.expect_refusal(scene.crawler(member, cluster), r"\.toml:\d+|\.toml", *patterns, code=t.EXIT_BAD_CONFIG)
+        scene.check(not scene.redis.keys("*"), "keys were written")
+
+
+# --- limits over all crawlers ------------------------------------------------------------------------
+
+def limits(test, directory, options):
+    """max_pages and max_bytes count what all crawlers do together, and may be raised."""
+    def crawl(name, code, key, values, padding=0):
+        with Scene(test, directory, options, name, Tree(1200, 60, padding=padding)) as scene:
+            crawlers = [scene.crawler(member, scope={key: values[0]}) for member in ("alpha", "beta", "gamma")]
+            scene.wait_for_end(*crawlers, code=code)
+            totals = [total(scene, key)]
+            for crawler in crawlers:
+                crawler.start("--set", f"scope.{key}={values[1]}")
+            scene.wait_for_end(*crawlers, code=code)
+            totals.append(total(scene, key))
+            scene.check(key in crawlers[0].text, "the limit is not reported", scene.ends())
+            return totals
+
+    def total(scene, key):
+        lines = [line for crawler in scene.crawlers for line in crawler.lines()]
+        return len(lines) if key == "max_pages" else sum(line["bytes"] for line in lines)
+
+    pages = crawl("max-pages", t.EXIT_DONE, "max_pages", (200, 300))
+    test.check(pages == [200, 300], f"max_pages = 200, then 300, over three crawlers: {pages} pages")
+    size = 2000
+    bytes_ = crawl("max-bytes", t.EXIT_MAX_BYTES, "max_bytes", (400_000, 800_000), padding=size)
+    for limit, got in zip((400_000, 800_000), bytes_):
+        # What is in flight at each is finished.
+        most = limit + 3 * CONNECTIONS * (size + 1000)
+        test.check(limit <= got <= most, f"max_bytes = {limit} over three crawlers: {got} bytes")
+
+
+def limits_of_hosts(test, directory, options):
+    """A host has one owner; wherever its URLs are found, they count together."""
+    for key, most in (("max_urls_per_host", 20), ("max_pages_per_host", 15)):
+        # Many pages of few hosts, all of which are known after a few: 20 a page.
+        with Scene(test, directory, options, key.replace("_", "-"), Tree(421, 8, fanout=20)) as scene:
+            crawlers = [scene.crawler(member, scope={key: most}, delay=0.02) for member in ("alpha", "beta")]
+            for crawler in crawlers:
+                crawler.run.wait(60)
+                scene.check(crawler.run.exit_code in (t.EXIT_DONE, t.EXIT_INCOMPLETE),
+                            f"exit code {crawler.run.exit_code}", crawler.run.tail())
+            counts = {}
+            for fetch in judge.pages_of(scene.site.fetches()):
+                counts[fetch.host] = counts.get(fetch.host, 0) + 1
+            scene.check(counts and max(counts.values()) <= most, f"{key} = {most}: {counts}")
+            scene.check(sum(counts.values()) >= most, f"{key} = {most}: too few: {counts}")
+
+
+PARTS = (start_and_join, interrupted, resumed_after_interrupt, killed, killed_and_started_again, one_name_twice,
+         redis_away_meanwhile, redis_away_at_start, redis_full, redis_read_only, unsafe_settings, slow_failover,
+         another_configuration, foreign_data, logins, wrong_configs, limits, limits_of_hosts)
+
+
+def cluster_crawl(test, directory, options):
+    t.program("redis-server", "redis-server")
+    chosen = [part for part in PARTS if not options.only or part.__name__ in options.only]
+    t.run_parts(test, [(part,) for part in chosen], (test, directory, options), at_once=3)
+
+
+if __name__ == "__main__":
+    arguments = t.parser(__doc__)
+    arguments.add_argument("--only", nargs="*", help="the names of some parts")
+    t.main(cluster_crawl, arguments.parse_args())

@@ -22,7 +22,7 @@ UNFINISHED = 1.0
 CONNECTIONS = 50
 
 # One of each; `all` is every node of Redis, `both` a master and half of the crawlers at one instant.
-SHORT = ("kill", "master", "freeze", "revive", "slot", "start", "interrupt", "both", "revive", "all", "kill", "master")
+SHORT = ("kill", "master", "freeze", "revive", "slot", "start", "interrupt", "both", "revive", "stall", "all", "kill")
 
 
 class Chaos:
@@ -162,6 +162,21 @@ class Chaos:
         self.note("all", None, at, time.monotonic() + UNFINISHED)
         self.say(f"killed all nodes of Redis, back after {time.monotonic() - at:.1f} s")
 
+    def stall(self):
+        """A master stands still until its replica has been promoted, and then goes on with what it has
+        received: it acknowledges what no other has."""
+        master = self.random.choice(self.redis.masters())
+        at = time.monotonic()
+        replica = self.redis.replica_of(master)
+        master.freeze()
+        try:
+            self.redis.wait_for_promotion(replica)
+        finally:
+            master.thaw()
+        self.note("stall", None, at, time.monotonic() + UNFINISHED)
+        self.redis.wait_ok()
+        self.say(f"the master {master.address} stood still for {time.monotonic() - at:.1f} s")
+
     def slot(self):
         """A slot that is in use goes to another master, and stays half moved for a while."""
         source, target = self.random.sample(self.redis.masters(), 2)
@@ -182,7 +197,7 @@ class Chaos:
             yield from SHORT
             return
         until = self.began + self.options.seconds
-        kinds = ("kill", "revive", "start", "interrupt", "freeze", "master", "both", "all", "slot")
+        kinds = ("kill", "revive", "start", "interrupt", "freeze", "master", "both", "stall", "all", "slot")
         while time.monotonic() < until:
             # Not fewer and fewer crawlers, nor more and more.
             dead = sum(not crawler.is_running() for crawler in self.crawlers)

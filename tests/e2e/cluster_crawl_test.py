@@ -9,6 +9,7 @@ import trawl_testing as t
 from dns_server import DnsServer
 from redis_cluster import RedisCluster, RedisServer
 from shared_crawl import Crawler, RedisCrawl
+from tcp_relay import TcpRelay
 from tree_site import Tree, TreeSite
 
 DELAY = 0.1
@@ -217,6 +218,23 @@ def redis_away_meanwhile(test, directory, options):
         scene.judge(faults)
 
 
+def cut_off(test, directory, options):
+    """A crawler that Redis' network leaves: it stops asking before another takes over, and what it sent
+    meanwhile, which arrives late, changes nothing."""
+    with Scene(test, directory, options, "cut-off", Tree(2000, 60)) as scene, \
+            TcpRelay(("127.0.0.1", scene.redis.port)) as relay:
+        cut = scene.crawler("cut", {"redis": [relay.address]})
+        other = scene.crawler("other")
+        scene.wait_for_agents(cut, other)
+        at = time.monotonic()
+        relay.hold()
+        time.sleep(6)  # three times takeover_after
+        relay.release()
+        fault = judge.Fault("cut", at, time.monotonic() + UNFINISHED, {cut.agent})
+        scene.wait_for_end(cut, other)
+        scene.judge([fault])
+
+
 def redis_away_at_start(test, directory, options):
     """A clear end, or patience: with the address."""
     with Scene(test, directory, options, "away-at-start") as scene:
@@ -405,7 +423,7 @@ def limits_of_hosts(test, directory, options):
 
 
 PARTS = (start_and_join, interrupted, resumed_after_interrupt, killed, killed_and_started_again, one_name_twice,
-         redis_away_meanwhile, redis_away_at_start, redis_full, redis_read_only, unsafe_settings, slow_failover,
+         redis_away_meanwhile, cut_off, redis_away_at_start, redis_full, redis_read_only, unsafe_settings, slow_failover,
          another_configuration, foreign_data, logins, wrong_configs, limits, limits_of_hosts)
 
 

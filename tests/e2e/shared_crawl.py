@@ -104,7 +104,7 @@ class RedisCrawl:
     def left(self):
         """By bucket what an ended crawl must not have."""
         names = {"i": ("inbox", "LLEN"), "x": ("commands", "LLEN"), "q": ("queues", "LLEN"),
-                 "d": ("deferred", "ZCARD"), "e": ("set aside", "HLEN")}
+                 "d": ("deferred", "ZCARD"), "e": ("set aside", "HLEN"), "w": ("damaged", "LLEN")}
         found = {}
         for _, connection, bucket, kind, key in self._keys("m" + "".join(names)):
             counts = found.setdefault(bucket, {})

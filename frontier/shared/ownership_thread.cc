@@ -78,7 +78,8 @@ OwnershipThread::Status OwnershipThread::status() const {
 void OwnershipThread::run() {
   Clock::time_point next = Clock::now();
   MutexLock lock(mutex_);
-  while (!stopping_) {
+  // Also what was asked for just before stop(): who stops may not wait for its releases.
+  while (!stopping_ || !commands_.empty()) {
     const Clock::time_point now = Clock::now();
     if (!commands_.empty()) {
       std::vector<Command> commands = std::exchange(commands_, {});

@@ -69,8 +69,8 @@ class OwnershipThread {
   ~OwnershipThread() { stop(); }
 
   void start();  // once
-  // Renews no more, and returns when no event is called any more. What is still owned goes to
-  // others after the time of a lease. Not from an event.
+  // Executes what was asked for before, renews no more, and returns when no event is called any
+  // more. What is still owned goes to others after the time of a lease. Not from an event.
   void stop();
 
   // Whether a request to a host of the bucket may start now. For each request: takes no lock.

@@ -175,6 +175,18 @@ TEST_F(OwnershipThreadTest, WhoLeavesIsReplacedAtOnce) {
   EXPECT_TRUE(wait_until([&] { return b->startable().size() == kBuckets; }));
 }
 
+TEST_F(OwnershipThreadTest, WhatIsReleasedJustBeforeTheEndIsReleased) {
+  auto a = owner("a", milliseconds(60'000));
+  ASSERT_TRUE(wait_until([&] { return a->startable().size() == kBuckets; }));
+  std::vector<std::future<BucketStore::Written>> released;
+  released.push_back(a->thread().leave());
+  for (const auto& [bucket, token] : a->owned())
+    released.push_back(a->thread().release(bucket, token));
+  a->thread().stop();
+  for (auto& one : released)
+    EXPECT_EQ(one.get().code, Code::kDone);
+}
+
 TEST_F(OwnershipThreadTest, ADroppedBucketIsLeftAloneForALeaseAndOldTokensDoNothing) {
   auto a = owner("a");
   ASSERT_TRUE(wait_until([&] { return a->owned().size() == kBuckets; }));

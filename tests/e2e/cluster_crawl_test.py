@@ -135,12 +135,17 @@ def start_and_join(test, directory, options):
 
 
 def interrupted(test, directory, options):
-    """^C hands over at once: the others need not wait for takeover_after, here longer than the test."""
-    with Scene(test, directory, options, "interrupted") as scene:
-        crawlers = [scene.crawler(member, {"takeover_after": "5m"}) for member in ("alpha", "beta")]
+    """^C hands over at once: the others need not wait for takeover_after. How long a newcomer waits for
+    its share grows with that."""
+    with Scene(test, directory, options, "interrupted", Tree(4000, 20)) as scene:
+        crawlers = [scene.crawler(member, {"takeover_after": "20s"}) for member in ("alpha", "beta")]
         scene.wait_for_agents(*crawlers)
         crawlers[0].interrupt()
         scene.wait_for_end(crawlers[0], code=t.EXIT_INTERRUPTED)
+        at = time.monotonic()
+        hosts = {fetch.host for fetch in scene.site.fetches() if fetch.agent == crawlers[0].agent}
+        left = lambda: hosts - {fetch.host for fetch in scene.site.fetches() if fetch.at > at}  # noqa: E731
+        t.wait_until(lambda: not left(), "its hosts to be asked by the other", 12)
         scene.wait_for_end(crawlers[1])
         scene.judge()
 
@@ -250,7 +255,7 @@ def redis_away_at_start(test, directory, options):
 
 def redis_full(test, directory, options):
     """Pages wait until there is room again; nothing is lost, and the reason is reported."""
-    with Scene(test, directory, options, "full", Tree(2000, 100)) as scene:
+    with Scene(test, directory, options, "full", Tree(3000, 30)) as scene:
         crawlers = [scene.crawler(member) for member in ("alpha", "beta")]
         scene.wait_for_agents(*crawlers)
         scene.redis.command("CONFIG", "SET", "maxmemory", 1)

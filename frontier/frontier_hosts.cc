@@ -35,11 +35,14 @@ Result<void> FrontierImpl::change_host(std::string_view host, const RecordChange
   if (!use) return tl::unexpected(use.error());
   if (auto valid = check_name(host); !valid) return valid;
   const HostId id = identity_.host(host);
+  const std::uint32_t openings = partitions_->openings();
   const auto changed = shard_of(id).change_host(id, host, change);
   if (!changed) return tl::unexpected(changed.error());
   if (*changed == 0) return {};
-  auto durable = commits_->submit_and_wait(
-      [&](Operation& operation) { operation.changed_hosts.emplace_back(id, *changed); });
+  auto durable = commits_->submit_and_wait([&](Operation& operation) {
+    operation.changed_hosts.emplace_back(id, *changed);
+    operation.openings = openings;
+  });
   wakes_.announce(shard_index(id));
   return durable;
 }

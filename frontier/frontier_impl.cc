@@ -194,7 +194,7 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     }
     for (const auto& [host, change] : operation->changed_hosts)
       shard_of(host).push_saved(host);
-    if (operation->ended) {
+    if (operation->ended && !operation->ended->is_void) {
       const std::uint32_t shard = shard_index(operation->ended->host);
       shards_[shard]->push_ended(operation->ended->host, operation->ended->order.sequence);
       touched[shard] = true;

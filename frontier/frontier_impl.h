@@ -256,7 +256,8 @@ class FrontierImpl final : public Frontier {
   void submit_end(PendingEnd& end, Operation& operation) const;
   void add_end(PendingEnd& end, Operation& operation) const;
   Result<void> check_note(const Outcome& outcome) const;
-  Result<FailureVerdict> put_back(const HostFailure& failure, FailureVerdict verdict);
+  Result<FailureVerdict> put_back(const HostFailure& failure, std::uint32_t openings,
+                                  FailureVerdict verdict);
   // In frontier_set_aside.cc.
   void set_aside(Operation::Ended& ended, SetAsideState state, const HoldReason& reason) const;
   struct RetryBatch;

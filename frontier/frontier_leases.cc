@@ -388,7 +388,8 @@ Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id
   } else if (has_failed(outcome)) {
     set_failed_aside(*end);
   }
-  return PendingEnd{.ended = std::move(*end), .host_change = change_of(*lease)};
+  return PendingEnd{
+      .ended = std::move(*end), .host_change = change_of(*lease), .openings = openings};
 }
 
 // Where a batch is not durable as a whole or not at all, the end follows when its links, and all
@@ -402,6 +403,7 @@ void FrontierImpl::submit_end(PendingEnd& end, Operation& operation) const {
 void FrontierImpl::add_end(PendingEnd& end, Operation& operation) const {
   operation.seen += end.known_links;
   if (end.host_change) operation.changed_hosts.emplace_back(end.ended.host, *end.host_change);
+  operation.openings = end.openings;
   if (end.ended.kind != Operation::Ended::Kind::kRetry && !end.ended.set_aside)
     forget_set_aside(end.ended, operation);
   operation.ended = std::move(end.ended);
@@ -429,7 +431,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
   if (failure->blocked_until)
     verdict.host_blocked_until = clock_.to_wall(to_milliseconds(*failure->blocked_until));
   verdict.host_parked = failure->given_up;
-  if (failure->released) return put_back(*failure, std::move(verdict));
+  if (failure->released) return put_back(*failure, openings, std::move(verdict));
   if (failure->lease.end == LeaseEnd::kRepeated) {
     announce_leases();
     return verdict;
@@ -455,6 +457,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
   }
   PendingEnd pending{.ended = std::move(*end),
                      .host_change = change_of(failure->lease),
+                     .openings = openings,
                      .known_links = outcome.known_links};
   if (outcome.end_later && !verdict.retry_at) {
     pending_ends_.add(lease_id, std::move(pending));
@@ -467,12 +470,14 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
 }
 
 // The shard has put the URL back into its queue: only the host's changed record is left to store.
-Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, FailureVerdict verdict) {
+Result<FailureVerdict> FrontierImpl::put_back(const HostFailure& failure, std::uint32_t openings,
+                                              FailureVerdict verdict) {
   verdict.retry_at = verdict.host_blocked_until.value_or(options_.testing.wall_clock());
   announce_leases();
   if (failure.lease.host_changed) {
     auto submitted = submit([&](Operation& operation) {
       operation.changed_hosts.emplace_back(failure.lease.url.host, failure.lease.host_change);
+      operation.openings = openings;
     });
     if (!submitted) return tl::unexpected(submitted.error());
   }

@@ -16,6 +16,7 @@ namespace trawl {
 struct PendingEnd {
   Operation::Ended ended;
   std::optional<std::uint64_t> host_change;  // Operation::ChangedHost
+  std::uint32_t openings = 0;                // Operation::openings
   std::uint64_t known_links = 0;             // Outcome::known_links, not counted yet
 };
 

@@ -238,7 +238,8 @@ Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
 Result<void> GroupWriter::add_ended(Operation::Ended& ended) {
   using Kind = Operation::Ended::Kind;
   Part* const part = part_of(ended.host);
-  if (part == nullptr || part->partition->epoch() != ended.epoch) return {};
+  ended.is_void = part == nullptr || part->partition->epoch() != ended.epoch;
+  if (ended.is_void) return {};
   Counters& totals = part->totals;
   Store::Batch& batch = part->batch;
   // N1: in the same batch as the retry or recrawl that follows.
@@ -444,6 +445,12 @@ Result<void> GroupWriter::promote(Part& part, std::vector<QueuedUrl>& promoted) 
 
 void GroupWriter::add_changed_hosts(const OperationGroup& group) {
   for (const auto& operation : group) {
+    if (partitions_.is_shared()) {
+      std::erase_if(operation->changed_hosts, [&](const Operation::ChangedHost& changed) {
+        const Part* const part = part_of(changed.host);
+        return part == nullptr || part->partition->epoch() > operation->openings;
+      });
+    }
     for (const auto& [host, change] : operation->changed_hosts) {
       Part* const part = part_of(host);
       const auto record = part != nullptr ? options_.record_of(host, change) : std::nullopt;

@@ -63,9 +63,10 @@ struct Operation {
     std::uint32_t stored_depth = 0;     // the depth in its queued record
     bool depth_noted = false;           // the store notes a smaller depth
     bool depth_lowered = false;         // the lease had that smaller depth
-    // Partition::epoch() of the lease. Void if the bucket was lost since: whoever has it now leases
-    // the URL again.
+    // Partition::epoch() of the lease. If the bucket was lost since, the commit sets `is_void`, and
+    // changes nothing: whoever has it now leases the URL again.
     std::uint32_t epoch = 0;
+    bool is_void = false;
   };
   // A URL for the owner of another bucket.
   struct Forwarded {
@@ -129,7 +130,10 @@ struct Operation {
   std::optional<Ended> ended;
   std::vector<SetAside> links_held;
   std::vector<Restored> restored;
-  std::vector<ChangedHost> changed_hosts;  // hosts whose records must be stored
+  // Hosts whose records must be stored. In a shared frontier, by changes that were made when so
+  // many partitions had been opened: those of buckets that were lost since are dropped.
+  std::vector<ChangedHost> changed_hosts;
+  std::uint32_t openings = ~0u;
   // Smaller depths of URLs that may wait with a greater one.
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
   std::vector<Fingerprint> seen_to_check;  // answered "seen": to be looked up in the ledger

@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 // For waits up to this long the answer is kSoon: the caller keeps the lease. Few requests that were
 // leased in turn have to wait at all: only after others that were late by as much.
 constexpr milliseconds kSoon{25};
+// When a host that may not be asked at the moment is asked for again: see ShardOptions::may_lease.
+constexpr milliseconds kAskedAgain{50};
 // The number of entries for requests from which outdated ones are dropped.
 constexpr std::size_t kMostStarts = 10'000;
 
@@ -77,6 +79,9 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
   const HostGroups groups = groups_of(i);
   LeaseSlot& slot = leases_[*open];
   const SteadyTime now = options_.clock();
+  // The URL goes back into its queue: its host is another owner's soon, or again leased here later.
+  if (!may_lease_now(hosts_[i].id))
+    return StartTurn{.when = StartTurn::When::kLater, .at = now + kAskedAgain};
   const auto noted = [&](GroupId group, GroupId before) {
     const bool is_noted = !slot.started && group == before;
     return GroupRateLimiter::Noted{group, is_noted ? std::optional(slot.since) : std::nullopt};

@@ -131,15 +131,6 @@ std::string encode_counters(const Counters& counters) {
   return value;
 }
 
-void add_counters(Counters& sum, const Counters& others) {
-  const std::uint64_t deepest = std::max(sum.deepest, others.deepest);
-  const std::uint64_t clock = std::max(sum.clock, others.clock);
-  for (const auto count : kCounters)
-    sum.*count += others.*count;
-  sum.deepest = deepest;
-  sum.clock = clock;
-}
-
 std::optional<Counters> decode_counters(std::string_view value) {
   Decoder in(value);
   Counters counters;

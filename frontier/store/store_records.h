@@ -45,10 +45,6 @@ bool decode_fingerprints(std::string_view value, std::vector<Fingerprint>& out);
 
 std::string encode_counters(const Counters& counters);
 std::optional<Counters> decode_counters(std::string_view value);
-// Adds the totals of another bucket: numbers are summed, and of the greatest depth and of the clock
-// the greater one counts.
-void add_counters(Counters& sum, const Counters& others);
-
 // Adds the totals of another part of a frontier; of `deepest` and `clock` the greater one stays.
 void add_counters(Counters& sum, const Counters& part);
 

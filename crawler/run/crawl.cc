@@ -87,6 +87,7 @@ bool CrawlImpl::ended() {
   if (!how_far.at_end() || offers_held(true) || settles_buckets(&how_far) || fetch_suspect())
     return false;
   if (how_far.only_recrawls_wait && !ends_before_recrawls(how_far)) return false;
+  if (is_shared() && waits_for_totals(how_far)) return false;
   progress_at_end_ = how_far;
   return true;
 }

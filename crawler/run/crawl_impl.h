@@ -134,6 +134,7 @@ class CrawlImpl final : public Crawl {
   bool settles_buckets(const Progress* end);
   bool may_settle_more(const Progress& end) const;
   bool is_settling_time() const;
+  bool waits_for_totals(const Progress& end);
   Result<void> settle_buckets(bool revives) const;
 
   // Room for the transfers of all leases, and for completions that became durable just now.
@@ -249,6 +250,7 @@ class CrawlImpl final : public Crawl {
   std::uint64_t settled_ = 0;  // and of the last work of settles_buckets()
   std::chrono::steady_clock::time_point gained_at_{};
   std::future<Result<void>> settling_;
+  std::chrono::steady_clock::time_point finished_at_{};
   std::vector<std::thread> threads_;
   std::optional<CrawlSteering> steering_;
   std::function<Result<ReadConfig>()> reread_;

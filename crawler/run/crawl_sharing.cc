@@ -125,6 +125,16 @@ void CrawlImpl::watch_cluster() {
   watched_status_ = std::move(status);
 }
 
+// The totals are some seconds old; those of a finished crawl have nothing open. The exit code
+// depends on them.
+bool CrawlImpl::waits_for_totals(const Progress& end) {
+  if (!end.finished || cluster()->totals.open() == 0) return false;
+  constexpr std::chrono::seconds kLongest{5};
+  const auto now = steady_clock::now();
+  if (finished_at_ == steady_clock::time_point{}) finished_at_ = now;
+  return now < finished_at_ + kLongest;
+}
+
 // Afterwards what comes was another crawler's in its run, which has settled it. Until then a bucket
 // may be that of a crawler that is dead.
 bool CrawlImpl::is_settling_time() const {

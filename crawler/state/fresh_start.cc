@@ -114,7 +114,8 @@ Result<FreshStart> FreshStart::prepare(const CrawlConfig& config) {
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("--fresh does not delete the frontier of the crawl {} in Redis, which "
                              "other crawlers may use: to start over, set another cluster.name and "
-                             "another crawl.state_dir",
+                             "another crawl.state_dir, or delete the crawl's keys in Redis and the "
+                             "state directories of its crawlers",
                              config.cluster.name));
   }
   if (auto own = check_frontier_place(config); !own) return tl::unexpected(own.error());

@@ -1,4 +1,4 @@
-// State directories of crawlers whose crawl has its frontier in Redis, told from those of others.
+// State directories of crawlers whose crawl has its frontier in Redis, and those of others.
 #include <filesystem>
 #include <fstream>
 #include <string>

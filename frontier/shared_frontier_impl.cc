@@ -391,6 +391,11 @@ Result<bool> SharedFrontierImpl::tell_idle(std::uint64_t commit) {
 }
 
 Result<ClusterStatus> SharedFrontierImpl::cluster_status() const {
+  const MutexLock lock(watching_);
+  return last_status_ ? *last_status_ : status_now();
+}
+
+ClusterStatus SharedFrontierImpl::status_now() const {
   ClusterStatus status;
   const OwnershipThread::Status ownership = ownership_.status();
   for (const std::string& name : ownership.living)
@@ -409,7 +414,6 @@ Result<ClusterStatus> SharedFrontierImpl::cluster_status() const {
   status.rolled_back = written.replayed;
   status.passed_on = written.passed_on;
   status.waits_for = store_.waits_for();
-  const MutexLock lock(watching_);
   status.totals = totals_;
   return status;
 }
@@ -451,6 +455,10 @@ Result<void> SharedFrontierImpl::close() {
   store_.give_up();
   turnover_.stop();
   ownership_.stop();
+  {
+    const MutexLock lock(watching_);
+    last_status_ = status_now();  // the store goes
+  }
   return impl_.close();
 }
 

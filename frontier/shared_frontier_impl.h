@@ -86,6 +86,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   // Asks the owner of a bucket to execute a command.
   Result<void> ask(BucketId bucket, const OwnerCommand& command);
   Result<Progress> progress_of_all(const Progress& own) const;
+  ClusterStatus status_now() const TRAWL_REQUIRES(watching_);
   void watch();
   Result<void> look_for_the_end();
   Result<bool> tell_idle(std::uint64_t commit);
@@ -129,7 +130,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   std::optional<End> end_seen_ TRAWL_GUARDED_BY(watching_);
   FrontierCounters totals_ TRAWL_GUARDED_BY(watching_);
   bool closed_ TRAWL_GUARDED_BY(watching_) = false;
-  // As close() found them.
+  // As close() found or left them.
+  std::optional<ClusterStatus> last_status_ TRAWL_GUARDED_BY(watching_);
   std::optional<FrontierStats> last_stats_ TRAWL_GUARDED_BY(watching_);
   Progress last_progress_ TRAWL_GUARDED_BY(watching_);
   std::thread watcher_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "frontier/shared/bucket_store.h"
 #include "frontier/shared/shared_options_checks.h"
 #include "frontier/shared/shared_session.h"
 
@@ -52,6 +53,10 @@ Result<SharedConnection> connect_shared(const SharedOptions& options) {
   auto crawl = join_crawl(**client, keys, shared_config(options),
                           *last ? std::optional((*last)->id) : std::nullopt);
   if (!crawl) return tl::unexpected(crawl.error());
+  // Of another program, they would only be found when they are needed.
+  BucketStore seen(**client, keys, false);
+  if (auto members = seen.members(); !members && members.error().code == ErrorCode::kCorrupt)
+    return tl::unexpected(members.error());
   const std::string session = new_session();
   // Before anything is claimed under it.
   if (!options.directory.empty()) {

@@ -420,7 +420,9 @@ def limits(test, directory, options):
         return len(lines) if key == "max_pages" else sum(line["bytes"] for line in lines)
 
     pages = crawl("max-pages", t.EXIT_DONE, "max_pages", (200, 300))
-    test.check(pages == [200, 300], f"max_pages = 200, then 300, over three crawlers: {pages} pages")
+    # What a crawler has in hand when the others have ended may stay unused, never more than the limit.
+    test.check(all(0.95 * most <= got <= most for got, most in zip(pages, (200, 300))),
+               f"max_pages = 200, then 300, over three crawlers: {pages} pages")
     size = 2000
     bytes_ = crawl("max-bytes", t.EXIT_MAX_BYTES, "max_bytes", (400_000, 800_000), padding=size)
     for limit, got in zip((400_000, 800_000), bytes_):

@@ -33,13 +33,16 @@ using Members = std::vector<MemberTable::Seen>;
 using Buckets = std::vector<SharedCrawl::Bucket>;
 
 constexpr milliseconds kBetweenReadings{200};
+// How long a node is waited for that is out of reach.
+constexpr milliseconds kPatience{2000};
 // How long messages are watched, if there are any.
 constexpr milliseconds kLeastWatch{1000};
 
 // The members as first read, and which of them have moved since.
 struct MemberReadings {
-  Members members;
-  std::set<std::string, std::less<>> alive;
+  Members members = {};
+  std::set<std::string, std::less<>> alive = {};
+  std::string trouble = {};  // why they are not known
   bool is_alive(const MemberTable::Seen& member) const { return alive.contains(member.name); }
 };
 
@@ -81,6 +84,9 @@ struct ClusterState {
   std::uint64_t commands = 0;
   std::uint64_t owned = 0;   // buckets of members that are alive
   std::uint64_t silent = 0;  // buckets of others
+  // Buckets whose nodes are out of reach, and why.
+  std::uint64_t unknown = 0;
+  std::string trouble = {};
   // Inboxes whose first message was there at both readings, `between` apart.
   std::uint64_t standing = 0;
   milliseconds between{0};
@@ -88,14 +94,17 @@ struct ClusterState {
 
 Result<ClusterState> state_of(SharedCrawl& crawl, milliseconds wait) {
   const auto begin = Clock::now();
-  const auto before = crawl.survey();
+  crawl.bucket_store().set_patience(kPatience);
+  const auto before = crawl.survey(kPatience);
   if (!before) return tl::unexpected(before.error());
   auto members = watch_members(crawl, wait);
-  if (!members) return tl::unexpected(members.error());
+  if (!members && members.error().code != ErrorCode::kUnavailable)
+    return tl::unexpected(members.error());
+  if (!members) members = MemberReadings{.trouble = members.error().message};
   if (std::ranges::any_of(*before, [](const auto& bucket) { return bucket.inbox > 0; }))
     std::this_thread::sleep_until(begin + std::min(wait, kLeastWatch));
   const auto end = Clock::now();
-  auto now = crawl.survey();
+  auto now = crawl.survey(kPatience);
   if (!now) return tl::unexpected(now.error());
   ClusterState state{.members = *std::move(members),
                      .buckets = *std::move(now),
@@ -103,6 +112,11 @@ Result<ClusterState> state_of(SharedCrawl& crawl, milliseconds wait) {
                      .sum = {},
                      .between = std::chrono::floor<milliseconds>(end - begin)};
   for (const SharedCrawl::Bucket& bucket : state.buckets) {
+    if (!bucket.trouble.empty()) {
+      ++state.unknown;
+      state.trouble = bucket.trouble;
+      continue;
+    }
     add_counters(state.sum, bucket.counters);
     state.open += bucket.open;
     state.deferred += bucket.deferred;
@@ -139,6 +153,10 @@ ordered_json members_json(const MemberReadings& readings) {
   return json;
 }
 
+std::uint64_t nobody_of(const ClusterState& state) {
+  return state.buckets.size() - state.owned - state.silent - state.unknown;
+}
+
 std::string status_text(const ClusterState& state, const BegunCrawl& begun,
                         const std::string& name) {
   std::string text;
@@ -149,9 +167,15 @@ std::string status_text(const ClusterState& state, const BegunCrawl& begun,
   const auto alive = state.members.alive.size(), all = state.members.members.size();
   const BucketId buckets = begun.config.buckets;
   line("crawl", fmt::format("{} ({})", name, printable(begun.id)));
-  line("members", fmt::format("{} alive, {} silent", alive, all - alive));
+  line("members", state.members.trouble.empty()
+                      ? fmt::format("{} alive, {} silent", alive, all - alive)
+                      : fmt::format("unknown: {}", printable(state.members.trouble)));
   line("buckets", fmt::format("{}: {} of living members, {} of others, {} of nobody", buckets,
-                              state.owned, state.silent, buckets - state.owned - state.silent));
+                              state.owned, state.silent, nobody_of(state)));
+  if (state.unknown > 0) {
+    line("", fmt::format("{} unknown, and not in what follows: {}", state.unknown,
+                         printable(state.trouble)));
+  }
   line("admitted", fmt::format("{} URLs", sum.admitted));
   line("completed", fmt::format("{}: {} succeeded, {} failed, {} skipped", sum.completed,
                                 sum.succeeded, sum.failed, sum.skipped));
@@ -191,11 +215,12 @@ std::string status_json_text(const ClusterState& state, const BegunCrawl& begun,
                                    {"open", state.open},
                                    {"deferred", state.deferred}})
     json[key] = value;
-  const std::uint64_t nobody = begun.config.buckets - state.owned - state.silent;
   json["buckets"] = {{"all", begun.config.buckets},
                      {"of_living_members", state.owned},
                      {"of_others", state.silent},
-                     {"of_nobody", nobody}};
+                     {"of_nobody", nobody_of(state)},
+                     {"unknown", state.unknown}};
+  if (state.unknown > 0) json["trouble"] = state.trouble;
   json["inbox"] = {{"messages", state.messages},
                    {"buckets", state.inboxes},
                    {"standing", state.standing},
@@ -229,7 +254,7 @@ std::string buckets_text(const Buckets& buckets, const Members& members) {
   std::size_t widest = 5;
   for (const SharedCrawl::Bucket& bucket : buckets) {
     const std::string owner = owner_text(bucket, members);
-    owners.push_back(owner.empty() ? "-" : printable(owner));
+    owners.push_back(!bucket.trouble.empty() ? "?" : owner.empty() ? "-" : printable(owner));
     widest = std::max(widest, owners.back().size());
   }
   std::string text = fmt::format("{:>6}  {:<{}} {:>10} {:>10} {:>10} {:>8}  {}\n", "bucket",
@@ -239,7 +264,8 @@ std::string buckets_text(const Buckets& buckets, const Members& members) {
     text += fmt::format("{:>6}  {:<{}} {:>10} {:>10} {:>10} {:>8}  {}\n", bucket.id, owners[i],
                         widest, bucket.owner.version, bucket.open,
                         bucket.open - std::min(bucket.open, bucket.deferred), bucket.inbox,
-                        bucket.node.empty() ? "-" : bucket.node);
+                        bucket.trouble.empty() ? bucket.node.empty() ? "-" : bucket.node
+                                               : printable(bucket.trouble));
   }
   return text;
 }
@@ -259,6 +285,7 @@ std::string buckets_json_text(const Buckets& buckets, const Members& members) {
                     {"inbox", bucket.inbox},
                     {"commands", bucket.commands},
                     {"node", bucket.node.empty() ? ordered_json() : ordered_json(bucket.node)}});
+    if (!bucket.trouble.empty()) json.back()["trouble"] = bucket.trouble;
   }
   return json.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -282,7 +309,7 @@ int run_cluster_buckets(const ClusterArguments& arguments) {
   if (!crawl) return crawl.error();
   const auto members = (*crawl)->bucket_store().members();
   if (!members) return report(members.error());
-  const auto buckets = (*crawl)->survey();
+  const auto buckets = (*crawl)->survey(kPatience);
   if (!buckets) return report(buckets.error());
   say_lines(stdout, arguments.json ? buckets_json_text(*buckets, *members)
                                    : buckets_text(*buckets, *members));

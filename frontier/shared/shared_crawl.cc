@@ -13,8 +13,6 @@ namespace trawl {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience(10);
-
 // The commands that ask for a bucket, in the order of their answers.
 enum Question : std::size_t {
   kAskMeta,
@@ -64,6 +62,25 @@ Result<void> read_meta(const RedisReply& reply, const std::string& key,
   return {};
 }
 
+Result<void> read_bucket(const std::vector<RedisReply>& replies, const std::string& meta,
+                         SharedCrawl::Bucket& bucket) {
+  if (auto read = read_meta(replies[kAskMeta], meta, bucket); !read) return read;
+  const auto size = [&](Question question) {
+    return static_cast<std::uint64_t>(replies[question].integer);
+  };
+  bucket.hosts = size(kAskHosts);
+  bucket.deferred = size(kAskDeferred);
+  bucket.set_aside = size(kAskSetAside);
+  bucket.inbox = size(kAskInbox);
+  bucket.commands = size(kAskCommands);
+  const auto& first = replies[kAskFirst].elements;
+  if (!first.empty() && first[0].text.size() >= sizeof(MessageId)) {
+    MessageId& message = bucket.first_message.emplace();
+    std::memcpy(message.data(), first[0].text.data(), message.size());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SharedCrawl>> SharedCrawl::open(RedisOptions options,
@@ -101,39 +118,37 @@ std::vector<BucketId> SharedCrawl::buckets() const {
   return all;
 }
 
-Result<std::vector<SharedCrawl::Bucket>> SharedCrawl::survey() {
+Result<std::vector<SharedCrawl::Bucket>> SharedCrawl::survey(std::chrono::milliseconds patience) {
   std::vector<RedisCommand> commands;
   for (const BucketId bucket : buckets())
     ask(keys_, bucket, commands);
-  auto answers = client_->run(commands, {.patience = kPatience});
+  auto answers = client_->run(commands, {.patience = patience});
   std::vector<Bucket> all(begun_.config.buckets);
+  std::optional<Error> away;
+  std::size_t in_trouble = 0;
   for (BucketId id = 0; id < all.size(); ++id) {
-    Bucket& bucket = all[id];
+    all[id].id = id;
+    const std::size_t first = id * kQuestions;
+    if (const auto node = client_->slots().node_of(commands[first].slot()))
+      all[id].node = node->text();
     std::vector<RedisReply> replies;
-    for (std::size_t i = id * kQuestions; i < (id + 1) * kQuestions; ++i) {
+    for (std::size_t i = first; i < first + kQuestions && all[id].trouble.empty(); ++i) {
       auto reply = checked_reply(*client_, commands[i], std::move(answers[i]));
-      if (!reply) return tl::unexpected(reply.error());
-      replies.push_back(std::move(*reply));
+      if (reply) {
+        replies.push_back(std::move(*reply));
+      } else if (reply.error().code == ErrorCode::kUnavailable) {
+        all[id].trouble = reply.error().message;
+        away = std::move(reply.error());
+        ++in_trouble;
+      } else {
+        return tl::unexpected(reply.error());
+      }
     }
-    bucket.id = id;
-    const auto& meta = commands[id * kQuestions];
-    if (auto read = read_meta(replies[kAskMeta], meta.key(), bucket); !read)
+    if (!all[id].trouble.empty()) continue;
+    if (auto read = read_bucket(replies, commands[first].key(), all[id]); !read)
       return tl::unexpected(read.error());
-    const auto size = [&](Question question) {
-      return static_cast<std::uint64_t>(replies[question].integer);
-    };
-    bucket.hosts = size(kAskHosts);
-    bucket.deferred = size(kAskDeferred);
-    bucket.set_aside = size(kAskSetAside);
-    bucket.inbox = size(kAskInbox);
-    bucket.commands = size(kAskCommands);
-    const auto& first = replies[kAskFirst].elements;
-    if (!first.empty() && first[0].text.size() >= sizeof(MessageId)) {
-      MessageId& message = bucket.first_message.emplace();
-      std::memcpy(message.data(), first[0].text.data(), message.size());
-    }
-    if (const auto node = client_->slots().node_of(meta.slot())) bucket.node = node->text();
   }
+  if (in_trouble == all.size()) return tl::unexpected(*away);
   return all;
 }
 

@@ -1,6 +1,7 @@
 // SharedCrawl: a crawl in Redis, for one who does not take part in it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,9 @@ namespace trawl {
 // another moment. What it writes are messages and commands for the owners. Not thread-safe.
 class SharedCrawl {
  public:
+  // How long calls may take while a node is out of reach.
+  static constexpr std::chrono::milliseconds kPatience{10'000};
+
   struct Bucket {
     BucketId id = 0;
     BucketStore::Owner owner;
@@ -34,7 +38,8 @@ class SharedCrawl {
     std::uint64_t inbox = 0;      // messages
     std::uint64_t commands = 0;
     std::optional<MessageId> first_message;
-    std::string node;  // "10.0.0.1:6379"; empty: none has it
+    std::string node;     // "10.0.0.1:6379"; empty: none has it
+    std::string trouble;  // why nothing else is known; empty: it is
   };
   struct Node {
     std::string address;
@@ -55,8 +60,9 @@ class SharedCrawl {
   // What could not be checked.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
-  // All buckets, in order.
-  Result<std::vector<Bucket>> survey();
+  // All buckets, in order. While a node is out of reach its buckets are in trouble; kUnavailable if
+  // all are.
+  Result<std::vector<Bucket>> survey(std::chrono::milliseconds patience = kPatience);
   // The masters.
   std::vector<Node> nodes();
   // The member whose token it is: the session of one of `members` is its beginning.

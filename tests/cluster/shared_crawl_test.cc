@@ -222,5 +222,29 @@ TEST(SharedCrawlOnACluster, IsReadFromAllNodes) {
   EXPECT_EQ(urls.size(), 500u);
 }
 
+TEST(SharedCrawlOnACluster, BucketsOfANodeThatIsAwayAreInTrouble) {
+  SKIP_WITHOUT_REDIS();
+  test::RedisClusterServers servers;
+  auto client = RedisClient::connect({.addresses = servers.addresses()});
+  ASSERT_TRUE(client.has_value()) << client.error().message;
+  const test::CrawlInRedis written(**client, "c1");
+  auto crawl = SharedCrawl::open({.addresses = servers.addresses()}, "c1");
+  ASSERT_TRUE(crawl.has_value()) << crawl.error().message;
+  test::RedisServer& gone = servers.master_of(written.keys().meta(0));
+  const std::string node = gone.address().text();
+  gone.stop();
+  // Shorter than a failover.
+  const auto buckets = (*crawl)->survey(std::chrono::milliseconds(200));
+  ASSERT_TRUE(buckets.has_value()) << buckets.error().message;
+  for (const auto& bucket : *buckets)
+    EXPECT_EQ(bucket.trouble.empty(), bucket.node != node) << bucket.id << ": " << bucket.trouble;
+  EXPECT_THAT(buckets->front().trouble, HasSubstr(node));
+  // And longer than one.
+  const auto later = (*crawl)->survey();
+  ASSERT_TRUE(later.has_value()) << later.error().message;
+  for (const auto& bucket : *later)
+    EXPECT_EQ(bucket.trouble, "") << bucket.id;
+}
+
 }  // namespace
 }  // namespace trawl

@@ -5,11 +5,12 @@ import collections
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 import threading
 
 import trawl_testing as t
-from redis_server import RedisServer
+from redis_server import RedisServer, free_port
 
 LATER = "2199-12-31T23:59:59.250Z"
 SINCE = "2026-11-21T08:40:00.123Z"
@@ -344,6 +345,23 @@ class SharedCrawl:
             self.expect(2, "frontier", "stats", url, "--username", "reader", says=["needs --password-file"])
             self.expect(1, "frontier", "stats", url, "--password-file", "/nowhere", says=["/nowhere"])
             self.expect(2, "frontier", "stats", url, "--ca-file", good, says=["rediss://"])
+
+    def certificates_are_checked(self):
+        """Of rediss://, by the file of an authority."""
+        if not shutil.which("openssl"):
+            return
+        pem, key = self.directory / "redis.pem", self.directory / "redis.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                        "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", pem],
+                       check=True, timeout=60, capture_output=True)
+        port = free_port()
+        with RedisServer(self.directory / "tls", "--tls-port", str(port), "--tls-cert-file", pem,
+                         "--tls-key-file", key, "--tls-ca-cert-file", pem, "--tls-auth-clients", "no"):
+            url = f"rediss://127.0.0.1:{port}/c1"
+            self.expect(1, "cluster", "status", url, "--ca-file", pem, says=["no crawl c1"])
+            self.expect(1, "frontier", "stats", url, says=["certificate"])
+            self.expect(1, "frontier", "stats", f"redis://127.0.0.1:{port}/c1", says=[f"127.0.0.1:{port}"])
 
     # --- config ---
 

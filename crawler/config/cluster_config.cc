@@ -55,8 +55,10 @@ Result<RedisPlace> redis_place(const ClusterConfig& cluster) {
 std::string cluster_member(const ClusterConfig& cluster, const std::filesystem::path& state_dir) {
   if (!cluster.member.empty()) return cluster.member;
   std::error_code failed;
-  const auto absolute = std::filesystem::absolute(state_dir, failed).lexically_normal();
-  return fmt::format("{}:{}", machine_name(), failed ? state_dir.string() : absolute.string());
+  const auto absolute = std::filesystem::absolute(state_dir, failed);
+  std::string place = (failed ? state_dir : absolute).lexically_normal().string();
+  if (place.size() > 1 && place.ends_with('/')) place.pop_back();
+  return fmt::format("{}:{}", machine_name(), place);
 }
 
 Result<std::string> read_redis_password(const std::filesystem::path& file) {

@@ -155,6 +155,7 @@ TEST(ClusterConfig, AMemberIsAMachineAndADirectoryUnlessNamed) {
   EXPECT_THAT(member, testing::EndsWith(":/state"));
   EXPECT_GT(member.size(), std::string(":/state").size());
   EXPECT_EQ(cluster_member({}, "/state"), member) << "the next run has the same";
+  EXPECT_EQ(cluster_member({}, "/state/"), member) << "however it is written";
   EXPECT_NE(cluster_member({}, "/state2"), member);
 }
 

@@ -117,6 +117,24 @@ TEST(Records, RandomBytesAreDecodedWithoutReadingBeyondThem) {
   EXPECT_GT(decoded, 1000u) << "some are records by chance";
 }
 
+TEST(Records, CountersOfPartsAreAddedButThoseThatAreTheGreatest) {
+  Counters sum, part;
+  sum.admitted = 3;
+  sum.seen_only = 1;
+  sum.deepest = 7;
+  sum.clock = 100;
+  part.admitted = 4;
+  part.held = 5;
+  part.deepest = 6;
+  part.clock = 200;
+  add_counters(sum, part);
+  EXPECT_EQ(sum.admitted, 7u);
+  EXPECT_EQ(sum.seen_only, 1u);
+  EXPECT_EQ(sum.held, 5u);
+  EXPECT_EQ(sum.deepest, 7u);
+  EXPECT_EQ(sum.clock, 200u);
+}
+
 TEST(Records, CountersRoundTripEachInItsPlace) {
   Counters counters;
   auto* const first = reinterpret_cast<std::uint64_t*>(&counters);

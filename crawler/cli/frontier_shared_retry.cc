@@ -125,7 +125,9 @@ Result<Revival> revive_in(SharedCrawl& crawl, const std::vector<std::string>& ho
     const HostId id = crawl.identity().host(name);
     wanted[crawl.identity().bucket_of(id)][id] = name;
   }
-  for (auto& [bucket, names] : wanted) {
+  for (auto& of_bucket : wanted) {
+    const BucketId bucket = of_bucket.first;
+    auto& names = of_bucket.second;
     auto read = visit_hosts_once(crawl, bucket, [&](HostId id, const BucketHost& host) {
       const auto name = names.find(id);
       if (name == names.end()) return;

@@ -96,6 +96,8 @@ class SharedCrawl:
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
             watchdog = threading.Timer(60, process.kill)
             watchdog.start()
+            t.wait_until(lambda: self.server.cli("hexists", f"{{{crawl}:mem}}", name) == "1",
+                         "a heartbeat", 30)
             yield
             process.communicate(b"end\n")
             watchdog.cancel()

@@ -23,9 +23,9 @@
 
 namespace trawl {
 
-// On a thread of its own, since loading a bucket and draining one take a while, and whoever tells
-// of a bucket must not wait. Events of a bucket are handled in the order in which they come; losses
-// before loads of others. Thread-safe.
+// On a thread of its own, since loading a bucket and draining one take a while, and the threads
+// that report a bucket must not wait. Events of a bucket are handled in the order in which they
+// come; losses before loads of others. Thread-safe.
 class BucketTurnover {
  public:
   // What is done, on the thread, one at a time. Each is needed.

@@ -70,7 +70,7 @@ class FrontierImpl final : public Frontier {
   void add_host(HostId host, const std::optional<HostRecord>& record, const QueueBeginning& queue,
                 std::uint64_t urls);
   void open_bucket(std::uint32_t bucket, std::unique_ptr<Partition> partition);
-  // By whoever loads it, if that did not come to its end; else by the committer, see
+  // By the thread that loads it, if that did not succeed; else by the committer, see
   // retire_bucket().
   void forget_bucket(std::uint32_t bucket);
   // From now on nothing new is admitted to the bucket, and none of its URLs is leased. When all

@@ -258,7 +258,7 @@ Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const Queue
   if (!record) return undecodable();
   Operation::Ended ended;
   if (partitions_->is_shared()) {
-    // A bucket that was opened since had been lost, and the lease with it: 0 is no bucket's.
+    // A bucket that was opened since had been lost, and the lease with it: no bucket has 0.
     const std::uint32_t epoch = partitions_->epoch(identity_.bucket_of(url.host));
     ended.epoch = epoch <= openings ? epoch : 0;
   }

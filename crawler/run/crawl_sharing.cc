@@ -25,7 +25,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWatchEvery{500};
-// Buckets come one after the other: they are settled together when no more has come for so long.
+// Buckets come one after the other: they are settled together when no more has come for this time.
 constexpr std::chrono::seconds kCalm{2};
 
 LimitSource source_of(SharedFrontier& frontier, SharedLimit of) {

@@ -304,7 +304,7 @@ void AdmissionController::insert_by_bucket(PreparedUrls& prepared) {
   }
 }
 
-// What the owner needs to decide anew, such as `again`, is always sent.
+// What the owner must decide again, such as `again`, is always sent.
 void AdmissionController::forward(const UrlRequest& request, Fingerprint fingerprint,
                                   std::string_view parent, Operation& operation) {
   const bool plain = !request.again && !request.hold && !request.seen_only;

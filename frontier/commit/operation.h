@@ -64,7 +64,7 @@ struct Operation {
     bool depth_noted = false;           // the store notes a smaller depth
     bool depth_lowered = false;         // the lease had that smaller depth
     // Partition::epoch() of the lease. If the bucket was lost since, the commit sets `is_void`, and
-    // changes nothing: whoever has it now leases the URL again.
+    // changes nothing: its owner now leases the URL again.
     std::uint32_t epoch = 0;
     bool is_void = false;
   };

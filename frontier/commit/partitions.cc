@@ -47,8 +47,9 @@ void Partitions::close(std::uint32_t bucket) {
 
 Partition* Partitions::any_open() const noexcept {
   for (const Slot& slot : slots_) {
-    // acquire: as admitting().
-    if (Partition* partition = slot.admitting.load(std::memory_order_acquire)) return partition;
+    // acquire: pairs with open().
+    Partition* const partition = slot.admitting.load(std::memory_order_acquire);
+    if (partition != nullptr) return partition;
   }
   return nullptr;
 }

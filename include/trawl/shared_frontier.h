@@ -48,8 +48,8 @@ enum class SharedLimit : std::uint8_t { kPages, kBytes };
 
 // A Frontier that many processes share. The hosts are divided into buckets by their registrable
 // domains, and each bucket has one owner at a time, which leases its URLs; links to other buckets
-// are sent to their owners (Admission::kForwarded). Whoever stops is replaced. docs/cluster.md says
-// what is promised when.
+// are sent to their owners (Admission::kForwarded). A process that stops is replaced.
+// docs/cluster.md says what is promised when.
 //
 // stats(), hosts(), set_aside() and lookup() are about the buckets that this process owns;
 // progress() is about the whole crawl. set_host(), drop_host() and retry() reach the owners of the

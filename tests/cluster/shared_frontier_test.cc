@@ -106,7 +106,7 @@ class Fetched {
   std::map<std::string, int> urls_;
 };
 
-// Fetches until the crawl has ended, or it is told to stop.
+// Fetches until the crawl has ended, or `stop` is set.
 void crawl(SharedFrontier& frontier, Fetched& fetched, const std::atomic<bool>& stop) {
   while (!stop) {
     const auto leases = frontier.lease({.max = 16, .wait = 50ms});
@@ -147,7 +147,7 @@ TEST_F(SharedFrontierTest, TwoCrawlersFetchEachPageOnceAndBothSeeTheEnd) {
   EXPECT_TRUE(two->close());
 }
 
-// Whoever comes gets a share, and whoever goes hands over at once.
+// A crawler that comes gets a share, and one that goes hands over at once.
 TEST_F(SharedFrontierTest, CrawlersComeAndGoMeanwhile) {
   auto one = open("one");
   ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));

@@ -15,6 +15,8 @@ namespace {
 
 // With at most this many URLs waiting, all queues are counted before open() returns.
 constexpr std::uint64_t kCountedAtOnce = 20'000;
+// A batch of a bucket costs Redis as much as some pages do: pages of a bucket are collected.
+constexpr std::chrono::milliseconds kSharedDelay{10};
 
 }  // namespace
 
@@ -57,7 +59,11 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
     if (addresses_.enabled()) shard.addresses = &addresses_;
     shards_.push_back(std::make_unique<HostShard>(*store_, std::move(shard)));
   }
-  commits_.emplace(writer_, memory_.commits);
+  if (partitions_->is_shared()) {
+    commits_.emplace(writer_, memory_.commits, kSharedDelay);
+  } else {
+    commits_.emplace(writer_, memory_.commits);
+  }
   if (recovery_) recovery_->begin(partitions_->only().filter(), *commits_, *store_);
 }
 

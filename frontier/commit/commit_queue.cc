@@ -36,8 +36,12 @@ bool is_urgent(const Operation& operation) {
 
 }  // namespace
 
-CommitQueue::CommitQueue(GroupWriter& writer, std::uint64_t max_bytes)
-    : writer_(writer), max_bytes_(max_bytes), committer_([this] { run(); }) {}
+CommitQueue::CommitQueue(GroupWriter& writer, std::uint64_t max_bytes,
+                         std::chrono::milliseconds max_delay)
+    : writer_(writer),
+      max_bytes_(max_bytes),
+      max_delay_(max_delay),
+      committer_([this] { run(); }) {}
 
 Result<void> CommitQueue::close() {
   if (!committer_.joinable()) return {};
@@ -186,7 +190,7 @@ void CommitQueue::rest(Rest how) {
     while (!enough())
       woken_.wait(resting_);
   } else {
-    const auto end = std::chrono::steady_clock::now() + kMaxDelay;
+    const auto end = std::chrono::steady_clock::now() + max_delay_;
     while (!enough() && woken_.wait_until(resting_, end)) {
     }
   }

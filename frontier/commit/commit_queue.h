@@ -49,8 +49,10 @@ class CommitQueue {
  public:
   static constexpr std::chrono::milliseconds kMaxDelay{1};
 
-  // `max_bytes`: when the queued operations take this much memory, new ones wait.
-  CommitQueue(GroupWriter& writer, std::uint64_t max_bytes);
+  // `max_bytes`: when the queued operations take this much memory, new ones wait. `max_delay`: how
+  // long operations that nobody waits for are collected.
+  CommitQueue(GroupWriter& writer, std::uint64_t max_bytes,
+              std::chrono::milliseconds max_delay = kMaxDelay);
   // Without a close() before, an error is lost.
   ~CommitQueue() { static_cast<void>(close()); }
 
@@ -187,6 +189,7 @@ class CommitQueue {
 
   GroupWriter& writer_;
   const std::uint64_t max_bytes_;
+  const std::chrono::milliseconds max_delay_;
   OperationGate gate_;
   Mutex committing_;                                    // of the thread that commits
   bool closing_ TRAWL_GUARDED_BY(committing_) = false;  // only the committer commits from now on

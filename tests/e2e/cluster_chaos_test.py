@@ -39,7 +39,8 @@ class Chaos:
         self.began = time.monotonic()
 
     def __enter__(self):
-        self.redis = RedisCluster(self.directory, NODE_TIMEOUT)
+        settings = {"appendfsync": "always"} if self.options.durability == "synced" else {}
+        self.redis = RedisCluster(self.directory, NODE_TIMEOUT, settings=settings)
         return self
 
     def __exit__(self, *_):
@@ -282,6 +283,6 @@ if __name__ == "__main__":
     arguments.add_argument("--buckets", type=int, default=24)
     arguments.add_argument("--delay", type=float, default=0.3)
     arguments.add_argument("--domain-delay", type=float, default=0.1)
-    arguments.add_argument("--durability", default="replicated")
+    arguments.add_argument("--durability", choices=("async", "replicated", "synced"), default="replicated")
     arguments.add_argument("--end-within", type=float, default=90, help="seconds after the last fault")
     t.main(cluster_chaos, arguments.parse_args())

@@ -291,6 +291,8 @@ def unsafe_settings(test, directory, options):
         scene.check(not scene.site.count(), "a refused crawl fetched something")
         scene.wait_for_end(scene.crawler("async", {"durability": "async"}))
         scene.judge()
+        scene.redis.command("CONFIG", "SET", "appendonly", "yes")
+        scene.expect_refusal(scene.crawler("late-sync", {"durability": "synced"}), "appendfsync always")
 
 
 def slow_failover(test, directory, options):

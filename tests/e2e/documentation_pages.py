@@ -24,6 +24,7 @@ NOT_RUN = [
     (r"(build/release/bench/\w+|bench/peers/run\.py|bench/(python|resp|scrapy)_bench\.py|bench/scale\.sh)( |$)", "measures for minutes"),
     (r"trawl serve |redis-cli ", "one serves until it ends, the other needs it: e2e.serve_clients runs them"),
     (r".*rediss?://", "needs a crawl in Redis: e2e.shared_crawl runs them"),
+    (r"for port in 7001 7002|redis-server ", "starts servers that stay: e2e.cluster_crawl starts its own"),
     (r"seq .*[0-9]{9,}|zcat .*--capacity 10G", "makes filters of billions of keys"),
     (r"for i in 1 2 3 4; do for v in old new", "compares with a trawl of the past"),
 ]

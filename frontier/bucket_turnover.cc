@@ -10,6 +10,10 @@ namespace {
 // How long open leases of a bucket that is handed over may take to end. Those that are open then
 // are void: their pages are fetched again.
 constexpr std::chrono::seconds kDrainTime(30);
+// The same when all is handed over.
+constexpr std::chrono::seconds kLastEnds(2);
+// A load that takes longer is given up, as its node is away, and others are loaded.
+constexpr std::chrono::seconds kLoadTime(60);
 // How often the thread looks at buckets that drain.
 constexpr std::chrono::milliseconds kLook(20);
 
@@ -18,6 +22,7 @@ constexpr std::chrono::milliseconds kLook(20);
 BucketTurnover::BucketTurnover(BucketId buckets, Calls calls, std::function<SteadyTime()> clock)
     : calls_(std::move(calls)), clock_(std::move(clock)), states_(buckets) {
   thread_ = std::thread([this] { run(); });
+  loader_ = std::thread([this] { load(); });
 }
 
 void BucketTurnover::gained(BucketId bucket, std::string token, BucketMeta meta) {
@@ -101,8 +106,10 @@ bool BucketTurnover::hand_over_all(std::chrono::steady_clock::time_point until) 
     state.leasable.store(false, std::memory_order_relaxed);
     if (state.stage == Stage::kAbsent && state.next)
       give_back_unloaded(static_cast<BucketId>(bucket));
-    // The caller has ended its leases, or does not mind.
-    if (state.stage == Stage::kOpen || state.stage == Stage::kDraining) drain(state, {});
+    if (state.stage == Stage::kLoading) calls_.end_load(static_cast<BucketId>(bucket));
+    // The caller has ended its leases; their ends may be on their way.
+    if (state.stage == Stage::kOpen || state.stage == Stage::kDraining)
+      drain(state, std::chrono::steady_clock::now() + kLastEnds);
   }
   to_load_.clear();
   changed_.notify_all();
@@ -122,6 +129,7 @@ void BucketTurnover::stop() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  if (loader_.joinable()) loader_.join();
 }
 
 BucketTurnover::Counts BucketTurnover::counts() const {
@@ -135,7 +143,17 @@ BucketTurnover::Counts BucketTurnover::counts() const {
   return counts;
 }
 
-// Losses and hand-overs first: a load may take long.
+void BucketTurnover::load() {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (to_load_.empty()) {
+      changed_.wait(mutex_);
+    } else {
+      load_next();
+    }
+  }
+}
+
 void BucketTurnover::run() {
   const MutexLock lock(mutex_);
   while (!stopping_) {
@@ -146,8 +164,6 @@ void BucketTurnover::run() {
       take_out(bucket);
     } else if (!out_.empty()) {
       finish_next_out();
-    } else if (!to_load_.empty()) {
-      load_next();
     } else {
       changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kLook);
     }
@@ -159,6 +175,7 @@ void BucketTurnover::finish_next_out() {
   out_.pop_back();
   State& state = states_[bucket];
   const bool lost = std::exchange(state.was_lost, false);
+  state.is_wanted_elsewhere = false;
   const std::string token = std::exchange(state.token, {});
   {
     const MutexUnlock unlocked(mutex_);
@@ -190,8 +207,9 @@ void BucketTurnover::take_out(BucketId bucket) {
 void BucketTurnover::look_at_drains() {
   const auto now = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (states_[i].stage != Stage::kDraining) continue;
     const auto bucket = static_cast<BucketId>(i);
+    if (states_[i].stage == Stage::kLoading && now >= states_[i].loaded_by) calls_.end_load(bucket);
+    if (states_[i].stage != Stage::kDraining) continue;
     if (now >= states_[i].drained_by || calls_.open_leases(bucket) == 0) take_out(bucket);
   }
 }
@@ -203,6 +221,7 @@ void BucketTurnover::load_next() {
   if (state.stage != Stage::kAbsent || !state.next) return;
   const Gain gain = *std::exchange(state.next, std::nullopt);
   state.stage = Stage::kLoading;
+  state.loaded_by = std::chrono::steady_clock::now() + kLoadTime;
   state.token = gain.token;
   state.was_lost = false;
   // P1: from after the claim. Relaxed: published by `leasable`.
@@ -213,10 +232,10 @@ void BucketTurnover::load_next() {
     loaded = calls_.load(bucket, gain.token, gain.meta);
   }
   if (!loaded) {
-    const bool expected = state.was_lost || stopping_;
+    const bool expected = state.was_lost || stopping_ || hands_over_;
     state.stage = Stage::kAbsent;
     state.token.clear();
-    state.was_lost = false;
+    state.was_lost = state.is_wanted_elsewhere = false;
     if (state.next) to_load_.push_back(bucket);
     changed_.notify_all();
     const MutexUnlock unlocked(mutex_);

@@ -23,12 +23,12 @@
 
 namespace trawl {
 
-// On a thread of its own, since loading a bucket and draining one take a while, and the threads
-// that report a bucket must not wait. Events of a bucket are handled in the order in which they
-// come; losses before loads of others. Thread-safe.
+// On threads of its own, one for loads, since loading a bucket and draining one take a while, and
+// the threads that report a bucket must not wait. Events of a bucket are handled in the order in
+// which they come. Thread-safe.
 class BucketTurnover {
  public:
-  // What is done, on the thread, one at a time. Each is needed.
+  // What is done, on the threads: one load at a time, and one of the others. Each is needed.
   struct Calls {
     // Loads a bucket, and opens it for admissions. It is leased from when this returns.
     std::function<Result<void>(BucketId, const std::string& token, const BucketMeta&)> load;
@@ -98,9 +98,11 @@ class BucketTurnover {
     std::string token = {};
     std::optional<Gain> next = {};  // gained; to be loaded when it is absent
     std::chrono::steady_clock::time_point drained_by = {};
+    std::chrono::steady_clock::time_point loaded_by = {};
   };
 
   void run();
+  void load();
   void lose(BucketId bucket) TRAWL_REQUIRES(mutex_);
   void give_back_unloaded(BucketId bucket) TRAWL_REQUIRES(mutex_);
   void drain(State& state, std::chrono::steady_clock::time_point until) TRAWL_REQUIRES(mutex_);
@@ -121,7 +123,7 @@ class BucketTurnover {
   bool hands_over_ TRAWL_GUARDED_BY(mutex_) = false;
   bool stopping_ TRAWL_GUARDED_BY(mutex_) = false;
   Counts counts_ TRAWL_GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::thread thread_, loader_;
 };
 
 }  // namespace trawl

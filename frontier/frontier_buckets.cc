@@ -31,7 +31,6 @@ void FrontierImpl::open_bucket(std::uint32_t bucket, std::unique_ptr<Partition> 
 }
 
 Result<void> FrontierImpl::retire_bucket(std::uint32_t bucket) {
-  if (!partitions_->is_open(bucket)) return {};
   partitions_->close(bucket);
   return commits_->submit([&](Operation& operation) {
     operation.retired.push_back(bucket);
@@ -48,8 +47,8 @@ std::size_t FrontierImpl::leased_in(std::uint32_t bucket) const {
   return shard_of_bucket(bucket).leased_in(hosts_of(bucket));
 }
 
-// A message stays where it is if its bucket is lost in between. What of it was sent on then is sent
-// twice, which does no harm.
+// A message stays where it is if its bucket is lost in between: it is the next owner's. What of it
+// was sent on then is sent twice, which does no harm.
 void FrontierImpl::take_message(std::uint32_t bucket, const MessageId& id,
                                 std::span<const UrlRequest> requests, Done done) {
   const StoreUse use(*this);
@@ -60,10 +59,14 @@ void FrontierImpl::take_message(std::uint32_t bucket, const MessageId& id,
   const auto submitted = commits_->submit([&](Operation& operation) {
     using_store_.assert_shared();
     admit(requests, prepared, {}, answers, operation);
-    const bool ours = partitions_->is_open(bucket) &&
-                      std::ranges::find(answers, Admission::kForwarded) == answers.end();
-    if (ours) operation.taken.push_back({.bucket = bucket, .id = id});
-    operation.done = done;
+    // What was sent on must be with its owner before the message goes.
+    Operation* last = &operation;
+    if (std::ranges::find(answers, Admission::kForwarded) != answers.end()) {
+      operation.then = std::make_unique<Operation>();
+      last = operation.then.get();
+    }
+    if (partitions_->is_open(bucket)) last->taken.push_back({.bucket = bucket, .id = id});
+    last->done = done;
   });
   if (!submitted) done(submitted);
 }

@@ -115,8 +115,8 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
   assert(urls.size() <= max);
   // The operations in the queue may make more URLs leasable. But while most leases are in use, the
   // caller has enough work.
-  const bool short_of_urls =
-      urls.size() < max && !partitions_->is_shared() && kShort * commits_->queued() >= shards_[shard]->leased();
+  const bool short_of_urls = urls.size() < max && !partitions_->is_shared() &&
+                             kShort * commits_->queued() >= shards_[shard]->leased();
   if (short_of_urls && urls.empty() && options_.store.durability != Durability::kSync) {
     // The caller has nothing else to do: it commits itself, unless that waits for a disk.
     commits_->help();

@@ -54,12 +54,6 @@ Result<std::unique_ptr<SharedFrontier>> SharedFrontier::open(const SharedOptions
   if (!locked) return tl::unexpected(locked.error());
   auto connection = connect_shared(options);
   if (!connection) return tl::unexpected(connection.error());
-  if (connection->ends_late) {
-    return error(ErrorCode::kInvalidArgument,
-                 "cluster.durability = \"synced\" needs a Redis that syncs its append-only file "
-                 "before it answers: CONFIG SET appendfsync always on each node (and CONFIG "
-                 "REWRITE), or use \"replicated\"");
-  }
   const auto lost = std::make_shared<SharedFrontierImpl::Lost>();
   auto store = SharedStore::open(
       {.redis = connection->redis,

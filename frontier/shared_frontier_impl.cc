@@ -21,6 +21,7 @@ constexpr std::chrono::seconds kHandOver(20);
 constexpr std::chrono::seconds kRedisAway(5);
 // Between two looks for the end while this crawler has nothing to do.
 constexpr std::chrono::milliseconds kWatch(100);
+constexpr std::chrono::milliseconds kLongestWatch(1000);
 // How often the totals of the crawl are read while it has.
 constexpr std::chrono::seconds kTotals(2);
 // A bucket's filter is not smaller.
@@ -28,6 +29,12 @@ constexpr std::uint64_t kLeastUrls = 1024;
 
 BucketStore::Command command_for(BucketId bucket, MessageId id, const OwnerCommand& command) {
   return {.bucket = bucket, .message = {.id = id, .body = encode_owner_command(command)}};
+}
+
+Error redis_was_away() {
+  return {ErrorCode::kIo,
+          "Redis was out of reach when the crawl was stopped: its last pages are not written as "
+          "done, and will be fetched again"};
 }
 
 Result<void> as_result(const BucketStore::Written& written) {
@@ -90,6 +97,9 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
               .session = parts.connection.ownership.session,
               .least = 1u << 20,
               .most = std::uint64_t{1} << 30}),
+      turns_(*control_client_, parts.connection.keys),
+      ip_delay_(shared.cluster.shared_ip_delay ? shared.politeness.ip_delay
+                                               : std::chrono::milliseconds(0)),
       ownership_(std::move(parts.for_ownership), parts.connection.keys, parts.connection.ownership,
                  ownership_events()),
       inbox_(std::move(parts.for_inboxes), parts.connection.keys, replicated_, {}, inbox_events()),
@@ -98,6 +108,9 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       end_store_(*end_client_, parts.connection.keys, replicated_),
       end_(end_store_, buckets_) {
   *parts.lost = [this](BucketId bucket, const Error& error) {
+    // At once: what would be promoted, or read from the inbox, would be in vain.
+    impl_.close_bucket(bucket);
+    inbox_.close(bucket);
     turnover_.refused(bucket);
     if (error.code != ErrorCode::kInUse) report_(error);
   };
@@ -134,7 +147,7 @@ BucketTurnover::Calls SharedFrontierImpl::turnover_calls() {
   return {
       .load = [this](BucketId bucket, const std::string& token,
                      const BucketMeta& meta) { return load(bucket, token, meta); },
-      .end_load = [this](BucketId bucket) { store_.end(bucket); },
+      .end_load = [this](BucketId bucket) { store_.end_load(bucket); },
       .retire =
           [this](BucketId bucket) {
             inbox_.close(bucket);
@@ -191,7 +204,7 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
                                    }});
   if (!counters) {
     impl_.forget_bucket(bucket);
-    store_.end(bucket);
+    store_.end_load(bucket);
     return tl::unexpected(counters.error());
   }
   partition->begin(*counters);
@@ -258,9 +271,40 @@ Result<StartTurn> SharedFrontierImpl::start_elsewhere(std::string_view host,
                                                       std::string_view address) {
   if (impl_.has_bucket(impl_.bucket_of(host))) {
     auto turn = impl_.start_elsewhere(host, address);
-    if (turn || turn.error().code != ErrorCode::kUnavailable) return turn;
+    if (turn) return in_turn_of_address(*turn, address);
+    if (turn.error().code != ErrorCode::kUnavailable) return turn;
   }
   return StartTurn{.when = StartTurn::When::kNow, .at = options_.testing.clock()};
+}
+
+Result<StartTurn> SharedFrontierImpl::start(std::uint64_t lease_id, std::string_view address) {
+  auto turn = impl_.start(lease_id, address);
+  return turn ? in_turn_of_address(*turn, address) : turn;
+}
+
+// Over all crawlers, after all that this one knows itself. A request that must wait all the same
+// counts as begun for its host, which waits once more.
+Result<StartTurn> SharedFrontierImpl::in_turn_of_address(StartTurn turn, std::string_view address) {
+  const auto delay = ip_delay_.load(std::memory_order_relaxed);
+  if (turn.when != StartTurn::When::kNow || delay.count() == 0 || address.empty()) return turn;
+  auto taken = [&] {
+    const MutexLock lock(control_);
+    const AddressTurns::Request request{.address = std::string(address), .delay = delay};
+    return std::move(turns_.take(std::span(&request, 1)).front());
+  }();
+  if (taken && taken->now) return turn;
+  if (auto unsent = impl_.sent(turn, std::nullopt, address); !unsent)
+    return tl::unexpected(unsent.error());
+  const auto wait = taken ? taken->wait : std::chrono::milliseconds(500);
+  return StartTurn{.when = StartTurn::When::kLater, .at = options_.testing.clock() + wait};
+}
+
+Result<void> SharedFrontierImpl::set_politeness(const PolitenessOptions& politeness,
+                                                const RetryOptions& retry) {
+  auto set = impl_.set_politeness(politeness, retry);
+  if (set && ip_delay_.load(std::memory_order_relaxed).count() > 0)
+    ip_delay_.store(politeness.ip_delay, std::memory_order_relaxed);
+  return set;
 }
 
 Result<void> SharedFrontierImpl::set_host(std::string_view host, const HostSettings& settings) {
@@ -271,6 +315,9 @@ Result<void> SharedFrontierImpl::set_host(std::string_view host, const HostSetti
   }
   HostSettings stored = settings;
   stored.address.reset();  // that is only for the owner's requests
+  if (!stored.delay && !stored.exact_delay && !stored.leases && !stored.limit &&
+      !stored.blocked_until)
+    return {};
   return ask(bucket, {.kind = OwnerCommand::Kind::kSetHost,
                       .host = std::string(host),
                       .settings = std::move(stored)});
@@ -335,16 +382,20 @@ void SharedFrontierImpl::watch() {
   TroubleReport troubles(
       report_, [] {}, kTotals);
   Clock::time_point touched, counted;
+  std::chrono::milliseconds pace = kWatch;
   const MutexLock lock(watching_);
   while (!stops_) {
-    watched_.wait_until(watching_, Clock::now() + kWatch);
+    watched_.wait_until(watching_, Clock::now() + pace);
     if (stops_) return;
     const MutexUnlock unlocked(watching_);
     if (!replicated_ && Clock::now() - touched > std::chrono::seconds(1)) {
       touched = Clock::now();
       static_cast<void>(impl_.touch_store());  // SharedStore::write_parts()
     }
-    Result<void> looked = look_for_the_end();
+    const auto idle = look_for_the_end();
+    // Others may have to do for hours.
+    pace = idle && *idle ? std::min(pace * 3 / 2, kLongestWatch) : kWatch;
+    Result<void> looked = idle.map([](bool) {});
     if (looked && Clock::now() - counted > kTotals) {
       counted = Clock::now();
       looked = end_.totals().map([&](const SharedTotals& totals) {
@@ -357,12 +408,12 @@ void SharedFrontierImpl::watch() {
   }
 }
 
-Result<void> SharedFrontierImpl::look_for_the_end() {
+Result<bool> SharedFrontierImpl::look_for_the_end() {
   const std::uint64_t commit = impl_.commit_number();
   const auto told = tell_idle(commit);
   if (!told || !*told) {
     ownership_.set_idle(0);
-    return told.map([](bool) {});
+    return told;
   }
   const auto progress = end_.progress();
   if (!progress) return tl::unexpected(progress.error());
@@ -373,7 +424,7 @@ Result<void> SharedFrontierImpl::look_for_the_end() {
     if (is_end) end_seen_ = End{.progress = *progress, .commit = commit};
   }
   if (is_end) impl_.wake_all();
-  return {};
+  return true;
 }
 
 // Others conclude from this, and from what they read themselves.
@@ -439,17 +490,18 @@ Result<void> SharedFrontierImpl::close() {
   const auto progress = impl_.progress();
   {
     const MutexLock lock(watching_);
-    if (std::exchange(closed_, true)) return {};
+    if (std::exchange(closed_, true)) return close_result_;
     if (stats) last_stats_ = *stats;
     if (progress) last_progress_ = *progress;
     stops_ = true;
     watched_.notify_all();
   }
-  if (watcher_.joinable()) watcher_.join();
-  inbox_.stop();
+  // First of all, so that no thread that is waited for below waits for a Redis that is away.
   const auto leaves = ownership_.leave();
   const bool away = leaves.wait_for(kRedisAway) != std::future_status::ready;
   if (away) store_.give_up();
+  if (watcher_.joinable()) watcher_.join();
+  inbox_.stop();
   turnover_.hand_over_all(std::chrono::steady_clock::now() + (away ? kRedisAway : kHandOver));
   // Redis may have gone away meanwhile.
   store_.give_up();
@@ -459,7 +511,23 @@ Result<void> SharedFrontierImpl::close() {
     const MutexLock lock(watching_);
     last_status_ = status_now();  // the store goes
   }
-  return impl_.close();
+  auto closed = impl_.close();
+  if (!closed && closed.error().code == ErrorCode::kUnavailable)
+    closed = tl::unexpected(redis_was_away());
+  const MutexLock lock(watching_);
+  return close_result_ = closed;
+}
+
+void SharedFrontierImpl::stop_waiting() {
+  const MutexLock lock(watching_);
+  if (last_status_) return;  // it is closed
+  impl_.stop_with(redis_was_away());
+  store_.give_up();
+}
+
+std::string SharedFrontierImpl::waits_for() const {
+  const MutexLock lock(watching_);
+  return last_status_ ? std::string() : store_.waits_for();
 }
 
 }  // namespace trawl

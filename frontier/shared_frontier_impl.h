@@ -1,6 +1,7 @@
 // SharedFrontierImpl: a FrontierImpl over the buckets that this crawler owns, and what brings them.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "frontier/bucket_turnover.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/recovery/directory_lock.h"
+#include "frontier/shared/address_turns.h"
 #include "frontier/shared/crawl_end.h"
 #include "frontier/shared/inbox_reader.h"
 #include "frontier/shared/message_ids.h"
@@ -50,6 +52,9 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   // Begins to claim buckets.
   void start();
 
+  Result<StartTurn> start(std::uint64_t lease_id, std::string_view address) override;
+  Result<void> set_politeness(const PolitenessOptions& politeness,
+                              const RetryOptions& retry) override;
   Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) override;
   Result<void> set_host(std::string_view host, const HostSettings& settings) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
@@ -59,6 +64,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   Result<void> close() override;
 
   Result<ClusterStatus> cluster_status() const override;
+  std::string waits_for() const override;
+  void stop_waiting() override;
   Result<std::uint64_t> take(SharedLimit of, std::uint64_t limit, std::uint64_t need) override;
   Result<void> give_back(SharedLimit of, std::uint64_t amount) override;
   Result<std::uint64_t> taken(SharedLimit of) override;
@@ -83,12 +90,14 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   void execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
                InboxReader::Done done);
   Result<void> execute(const OwnerCommand& command);
+  Result<StartTurn> in_turn_of_address(StartTurn turn, std::string_view address);
   // Asks the owner of a bucket to execute a command.
   Result<void> ask(BucketId bucket, const OwnerCommand& command);
   Result<Progress> progress_of_all(const Progress& own) const;
   ClusterStatus status_now() const TRAWL_REQUIRES(watching_);
   void watch();
-  Result<void> look_for_the_end();
+  // Whether this process had nothing to do.
+  Result<bool> look_for_the_end();
   Result<bool> tell_idle(std::uint64_t commit);
   // Whether this process has nothing to do, as of that commit.
   bool is_idle_at(std::uint64_t commit) const;
@@ -111,6 +120,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   MessageIds command_ids_ TRAWL_GUARDED_BY(control_);
   SharedBudget pages_ TRAWL_GUARDED_BY(control_);
   SharedBudget bytes_ TRAWL_GUARDED_BY(control_);
+  AddressTurns turns_ TRAWL_GUARDED_BY(control_);
+  std::atomic<std::chrono::milliseconds> ip_delay_;  // over all crawlers; 0: each its own
 
   OwnershipThread ownership_;
   InboxReader inbox_;
@@ -130,6 +141,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   std::optional<End> end_seen_ TRAWL_GUARDED_BY(watching_);
   FrontierCounters totals_ TRAWL_GUARDED_BY(watching_);
   bool closed_ TRAWL_GUARDED_BY(watching_) = false;
+  Result<void> close_result_ TRAWL_GUARDED_BY(watching_);
   // As close() found or left them.
   std::optional<ClusterStatus> last_status_ TRAWL_GUARDED_BY(watching_);
   std::optional<FrontierStats> last_stats_ TRAWL_GUARDED_BY(watching_);

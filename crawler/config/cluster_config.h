@@ -32,6 +32,7 @@ struct ClusterConfig {
   std::filesystem::path password_file = {};  // empty: without a password
   bool tls = false;
   std::filesystem::path ca_file = {};  // PEM; empty: the system's
+  bool shared_ip_delay = false;        // politeness.ip_delay is over all crawlers
 
   bool enabled() const { return !redis.empty(); }
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;

@@ -114,6 +114,7 @@ void CrawlImpl::request_checkpoint() {
 
 Result<void> CrawlImpl::close() {
   drain();
+  limit_waits();
   join();
   warn_of_full_set_aside();
   if (auto offered = held_url_requeuer_->stop(); !offered) context_->stop_with(offered.error());
@@ -125,6 +126,7 @@ Result<void> CrawlImpl::close() {
   // The frontier takes them only while it is open.
   auto closed = return_portions();
   if (auto ended = frontier_->close(); closed) closed = ended;
+  wait_limit_.reset();
   if (auto saved = totals_->write(totals_now()); closed && !saved) closed = saved;
   if (auto saved = cookies_->save(config_.crawl.state_dir); closed && !saved) closed = saved;
   // After the last completion.

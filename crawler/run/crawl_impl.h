@@ -128,6 +128,7 @@ class CrawlImpl final : public Crawl {
   Result<void> return_portions();
   // Logs when crawlers come and go, and what of Redis this one waits for.
   void watch_cluster();
+  void limit_waits();
   // Applies what each run does at its start (held URLs that its rules allow, failed URLs that are
   // due, parked hosts) to the buckets that this crawler got. Returns whether that is in progress,
   // or to be done before the crawl ends. `end`: nothing else is left to fetch.
@@ -251,6 +252,7 @@ class CrawlImpl final : public Crawl {
   std::chrono::steady_clock::time_point gained_at_{};
   std::future<Result<void>> settling_;
   std::chrono::steady_clock::time_point finished_at_{};
+  std::optional<WaitLimit> wait_limit_;  // from drain() on
   std::vector<std::thread> threads_;
   std::optional<CrawlSteering> steering_;
   std::function<Result<ReadConfig>()> reread_;

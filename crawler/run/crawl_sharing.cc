@@ -102,8 +102,17 @@ FrontierCounters CrawlImpl::counters(const FrontierStats& own) const {
   return shared ? shared->totals : own;
 }
 
+// A crawl that is to end does not wait for a Redis that is away: those who wait for it hold it up.
+void CrawlImpl::limit_waits() {
+  if (!is_shared() || wait_limit_) return;
+  wait_limit_.emplace([this] { return !shared_->waits_for().empty(); },
+                      [this] { return context_->phase() == CrawlPhase::kAborting; },
+                      [this] { shared_->stop_waiting(); });
+}
+
 void CrawlImpl::watch_cluster() {
   const auto now = steady_clock::now();
+  if (context_->phase() != CrawlPhase::kRunning) limit_waits();
   if (!is_shared() || now < watched_ + kWatchEvery) return;
   watched_ = now;
   ClusterStatus status = *cluster();

@@ -79,6 +79,7 @@ Result<SharedOptions> shared_options_of(const CrawlConfig& config) {
   options.cluster.password = *std::move(password);
   options.cluster.tls = place->tls == RedisPlace::Tls::kYes;
   if (options.cluster.tls) options.cluster.ca_file = cluster.ca_file;
+  options.cluster.shared_ip_delay = cluster.shared_ip_delay;
   options.cluster.name = cluster.name;
   options.cluster.buckets = cluster.buckets;
   options.cluster.member = cluster_member(cluster, config.crawl.state_dir);

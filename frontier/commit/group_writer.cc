@@ -423,7 +423,8 @@ Result<void> GroupWriter::promote(std::vector<QueuedUrl>& promoted) {
   const std::int64_t now = options_.now();
   for (std::uint32_t bucket = 0; bucket < partitions_.buckets(); ++bucket) {
     const Partition* const partition = partitions_.writing(bucket);
-    if (partition == nullptr || partition->next_deferred() > now) continue;
+    if (partition == nullptr || !partitions_.is_open(bucket) || partition->next_deferred() > now)
+      continue;
     if (auto done = promote(*part_of_bucket(bucket), promoted); !done) return done;
   }
   return {};

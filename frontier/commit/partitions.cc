@@ -43,6 +43,8 @@ void Partitions::close(std::uint32_t bucket) {
   // Relaxed: the pointer stays valid until the writer's remove().
   slot.epoch.store(0, std::memory_order_relaxed);
   slot.admitting.store(nullptr, std::memory_order_relaxed);
+  const WriterLock lock(mutex_);
+  find_next_deferred();
 }
 
 Partition* Partitions::any_open() const noexcept {
@@ -66,8 +68,16 @@ void Partitions::remove(std::uint32_t bucket) {
 void Partitions::set_next_deferred(std::uint32_t bucket, std::int64_t time) {
   const WriterLock lock(mutex_);
   if (slots_[bucket].partition) slots_[bucket].partition->set_next_deferred(time);
+  find_next_deferred();
+}
+
+// Of those that are open: nothing more is done for the others.
+void Partitions::find_next_deferred() {
   std::int64_t first = Partition::kNever;
-  for_each([&](const Partition& partition) { first = std::min(first, partition.next_deferred()); });
+  for (const Slot& slot : slots_) {
+    const bool open = slot.admitting.load(std::memory_order_relaxed) != nullptr;
+    if (open) first = std::min(first, slot.partition->next_deferred());
+  }
   next_deferred_.store(first, std::memory_order_relaxed);
 }
 

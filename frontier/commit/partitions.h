@@ -87,6 +87,8 @@ class Partitions {
       if (slot.partition) visit(*slot.partition);
   }
 
+  void find_next_deferred() TRAWL_REQUIRES(mutex_);
+
   const bool shared_;
   // Keeps the partitions that others than the writer look at.
   mutable SharedMutex mutex_;

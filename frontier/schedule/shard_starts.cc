@@ -125,6 +125,8 @@ StartTurn ShardState::start_elsewhere(HostId id, std::string_view name, std::str
   }
   const HostGroups groups = groups_of(i);
   const SteadyTime now = options_.clock();
+  if (!may_lease_now(id))
+    return StartTurn{.when = StartTurn::When::kLater, .at = now + kAskedAgain};
   Elsewhere& others = elsewhere_[id];
   // Another request comes first.
   if (others.next && *others.next > now) {

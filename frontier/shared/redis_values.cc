@@ -49,11 +49,10 @@ Error foreign_key(std::string_view key, std::string_view is, std::string_view ex
 Error explain_refusal(RedisClient& client, const RedisCommand& command, const RedisReply& reply) {
   const std::string& text = reply.text;
   if (reply.is_error("OOM")) {
-    return {
-        ErrorCode::kNoSpace,
-        fmt::format("Redis has reached its maxmemory (key {}): URLs are not admitted until pages "
-                    "end or maxmemory is raised",
-                    command.key())};
+    return {ErrorCode::kNoSpace,
+            fmt::format("Redis has reached its maxmemory (key {}): the crawl waits until "
+                        "maxmemory is raised, or other data is removed",
+                        command.key())};
   }
   if (reply.is_error("NOPERM") || reply.is_error("NOAUTH") ||
       text.find("user executing the script") != std::string::npos) {

@@ -49,6 +49,12 @@ Result<SharedConnection> connect_shared(const SharedOptions& options) {
   auto checks =
       check_redis(**client, {.lease = cluster.takeover_after, .durability = cluster.durability});
   if (!checks) return tl::unexpected(checks.error());
+  if (cluster.durability == SharedDurability::kSynced && !checks->syncs_always) {
+    return error(ErrorCode::kInvalidArgument,
+                 "cluster.durability = \"synced\" needs a Redis that syncs its append-only file "
+                 "before it answers: CONFIG SET appendfsync always on each node (and CONFIG "
+                 "REWRITE), or use \"replicated\"");
+  }
   BucketKeys keys(cluster.name);
   auto crawl = join_crawl(**client, keys, shared_config(options),
                           *last ? std::optional((*last)->id) : std::nullopt);
@@ -64,7 +70,6 @@ Result<SharedConnection> connect_shared(const SharedOptions& options) {
     if (auto written = now.write(options.directory); !written)
       return tl::unexpected(written.error());
   }
-  const bool ends_late = cluster.durability == SharedDurability::kSynced && !checks->syncs_always;
   return SharedConnection{
       .redis = std::move(redis),
       .keys = std::move(keys),
@@ -75,8 +80,7 @@ Result<SharedConnection> connect_shared(const SharedOptions& options) {
                     .buckets = cluster.buckets,
                     .lease = cluster.takeover_after,
                     .previous_session = *last ? (*last)->session : std::string()},
-      .replicated = cluster.durability != SharedDurability::kAsync,
-      .ends_late = ends_late};
+      .replicated = cluster.durability != SharedDurability::kAsync};
 }
 
 }  // namespace trawl

@@ -23,10 +23,6 @@ struct SharedConnection {
   BucketOwnership::Options ownership;  // with the names of the member and of this session
   // For BucketStore: whether a write counts when a replica has it.
   bool replicated = true;
-  // Ends of pages must be written later than their links, by kLateEnds: Redis does not sync its
-  // append-only file before it answers.
-  bool ends_late = false;
-  static constexpr std::chrono::milliseconds kLateEnds{3000};
 
   // Further clients of the same nodes; each has connections of its own. The second one is for an
   // OwnershipThread: it gives up early on a node that does not answer.

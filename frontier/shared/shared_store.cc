@@ -158,16 +158,18 @@ Result<void> SharedStore::take(OwnedBucket& bucket, BucketLoader& loader,
   return {};
 }
 
-void SharedStore::end(BucketId id) {
-  {
-    const MutexLock lock(mutex_);
-    for (auto* buckets : {&loading_, &buckets_}) {
-      const auto found = buckets->find(id);
-      if (found == buckets->end()) continue;
-      found->second->end();
-      buckets->erase(found);
-    }
+void SharedStore::end_load(BucketId id) {
+  const MutexLock lock(mutex_);
+  for (auto* buckets : {&loading_, &buckets_}) {
+    const auto found = buckets->find(id);
+    if (found == buckets->end()) continue;
+    found->second->end();
+    buckets->erase(found);
   }
+}
+
+void SharedStore::end(BucketId id) {
+  end_load(id);
   writer_.end(id);
 }
 

@@ -71,6 +71,9 @@ class SharedStore final : public Store {
                         const BucketVisitor& visitor);
   // Forgets a bucket, if it is there. A take() of it that is under way fails.
   void end(BucketId bucket);
+  // Has a take() that is under way fail, or forgets what one that failed has left. From any thread;
+  // not for a bucket that was written.
+  void end_load(BucketId bucket);
   // The bucket was lost in another way than by a write. Without `replicated` a failover may have
   // taken back what was written last: passes on to its inbox what that admitted. Then end() it.
   // Errors: as of write_parts().

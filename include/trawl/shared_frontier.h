@@ -65,6 +65,11 @@ class SharedFrontier : public Frontier {
                                                                     OpenReport* report = nullptr);
 
   virtual Result<ClusterStatus> cluster_status() const = 0;
+  // ClusterStatus::waits_for, without the rest. Never waits.
+  virtual std::string waits_for() const = 0;
+  // For a caller that wants to end: calls that wait for a Redis that is out of reach return
+  // kUnavailable from now on, and the frontier stops. What is not written then is fetched again.
+  virtual void stop_waiting() = 0;
 
   // A portion of what is left of `limit`, at least `need` if so much is left; 0: it is used up. The
   // portion is this process's; what it does not use it gives back. May wait for Redis. Errors:

@@ -22,9 +22,8 @@ enum class SharedDurability : std::uint8_t {
   kAsync,
   // A replica has it, if the master has any: survives the loss of any one node.
   kReplicated,
-  // And it is on disks: survives power loss of all nodes. Redis needs an append-only file; unless
-  // it is synced always, the ends of pages are written 3 seconds late, and a crash of a crawler
-  // repeats so many more pages.
+  // And it is on disks: survives power loss of all nodes. Redis must sync its append-only file
+  // always (`appendfsync always`).
   kSynced,
 };
 

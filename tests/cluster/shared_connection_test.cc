@@ -177,7 +177,6 @@ TEST_F(SharedConnectionTest, CrawlersOfOneCrawlJoinAndHaveSessionsOfTheirOwn) {
   EXPECT_NE(a->ownership.member, b->ownership.member);
   EXPECT_THAT(a->ownership.previous_session, IsEmpty());
   EXPECT_FALSE(a->replicated);
-  EXPECT_FALSE(a->ends_late);
   EXPECT_THAT(a->checks.warnings, Not(IsEmpty())) << "it has no append-only file";
   auto again = connect_shared(options("a"));
   ASSERT_TRUE(again.has_value()) << again.error().message;
@@ -236,13 +235,10 @@ TEST_F(SharedConnectionTest, ARedisThatWouldLoseTheCrawlOrIsAbsentIsRefused) {
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
   EXPECT_TRUE(connected->replicated);
   durable.cluster.durability = SharedDurability::kSynced;
-  connected = connect_shared(durable);
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
-  EXPECT_TRUE(connected->ends_late);
+  EXPECT_EQ(refusal(durable).code, ErrorCode::kInvalidArgument) << "it syncs each second";
   server_->cli({"config", "set", "appendfsync", "always"});
   connected = connect_shared(durable);
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
-  EXPECT_FALSE(connected->ends_late);
   server_->stop();
   EXPECT_EQ(refusal(options()).code, ErrorCode::kUnavailable);
 }

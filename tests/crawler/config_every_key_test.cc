@@ -204,6 +204,7 @@ username = "us"
 password_file = "/etc/redis-password"
 tls = true
 ca_file = "/etc/redis-ca.pem"
+shared_ip_delay = true
 
 [recrawl]
 interval = "7d"
@@ -396,7 +397,8 @@ CrawlConfig every_key() {
                     .username = "us",
                     .password_file = "/etc/redis-password",
                     .tls = true,
-                    .ca_file = "/etc/redis-ca.pem"};
+                    .ca_file = "/etc/redis-ca.pem",
+                    .shared_ip_delay = true};
   config.recrawl = {.interval = 24h * 7,
                     .rules = {{"*/news/*", 2h}, {"*/old/*", std::nullopt}},
                     .failed = 24h * 3,
@@ -449,6 +451,7 @@ std::vector<std::string> needed_by(const ConfigKey& key) {
     std::vector<std::string> needed = {"cluster.redis=10.0.0.1:6379", "cluster.name=c1"};
     if (key.name == "cluster.username") needed.emplace_back("cluster.password_file=/password");
     if (key.name == "cluster.ca_file") needed.emplace_back("cluster.tls=true");
+    if (key.name == "cluster.shared_ip_delay") needed.emplace_back("politeness.ip_delay=1s");
     return needed;
   }
   if (key.table() == "output" && key.name != "output.warc") return {"output.warc=true"};

@@ -337,7 +337,7 @@ def foreign_data(test, directory, options):
         with Scene(test, directory, options, f"foreign-{number}", Tree(40, 10)) as scene:
             scene.redis.command(*command)
             crawler = scene.crawler("alpha")
-            # A crawl goes on without a bucket, and cannot begin without its key.
+            # A key of one bucket does not end the crawl; that of the crawl does.
             t.wait_until(lambda: key in crawler.text or not crawler.is_running(), f"a message about {key}", 30)
             scene.check(re.search(re.escape(key) + ".*another (program|cluster)", crawler.text), f"no message about {key}",
                         crawler.text)

@@ -187,7 +187,8 @@ TEST_F(SharedFrontierTest, HostsOfOtherOwnersAreBlockedAndDroppedByThem) {
   const auto delayed = [&] {
     std::size_t hosts = 0;
     for (const auto& frontier : {one.get(), two.get()}) {
-      for (const HostInfo& host : frontier->hosts("", 100).value())
+      const auto all = frontier->hosts("", 100).value();
+      for (const HostInfo& host : all)
         hosts += host.settings.delay == 5000ms ? 1 : 0;
     }
     return hosts;

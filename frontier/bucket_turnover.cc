@@ -11,7 +11,7 @@ namespace {
 // are void: their pages are fetched again.
 constexpr std::chrono::seconds kDrainTime(30);
 // The same when all is handed over.
-constexpr std::chrono::seconds kLastEnds(2);
+constexpr std::chrono::milliseconds kLastEnds(300);
 // A load that takes longer is given up, as its node is away, and others are loaded.
 constexpr std::chrono::seconds kLoadTime(60);
 // How often the thread looks at buckets that drain.

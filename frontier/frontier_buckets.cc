@@ -24,6 +24,25 @@ void FrontierImpl::add_host(HostId host, const std::optional<HostRecord>& record
   if (!queue.whole) shard.add_counted(host, urls);
 }
 
+// Any thread may add depths, and only the committer may lower them: so a URL for which a smaller
+// depth was noted is added with that. If the bucket was here before, the URL may have an entry of
+// that time.
+void FrontierImpl::add_waiting(std::string_view record) {
+  const std::uint32_t stored = depth_of_record(record);
+  const auto url = stored > 0 ? decode_record(record) : std::nullopt;
+  const auto fingerprint = url ? identity_.of(*url) : std::nullopt;
+  if (!fingerprint) return;
+  const StoreUse use(*this);
+  if (!use) return;
+  const auto noted = store_->depth(*fingerprint);
+  if (noted && *noted) {
+    depths_.expect_notes();
+    depths_.add(*fingerprint, std::min(stored, **noted));
+  } else if (!depths_.may_wait(*fingerprint)) {
+    depths_.add(*fingerprint, stored);
+  }
+}
+
 void FrontierImpl::open_bucket(std::uint32_t bucket, std::unique_ptr<Partition> partition) {
   shard_of_bucket(bucket).end_taking(hosts_of(bucket));
   partitions_->open(bucket, std::move(partition));

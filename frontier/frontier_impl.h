@@ -94,6 +94,8 @@ class FrontierImpl final : public Frontier {
   Result<void> touch_store() {
     return commits_->submit([](Operation& operation) { operation.flush = true; });
   }
+  // A URL of a bucket that comes waits, as stored with this record; while it is loaded.
+  void add_waiting(std::string_view record);
   // Every later call returns the error.
   void stop_with(const Error& error) { commits_->stop_with(error), wake_all(); }
   std::uint32_t bucket_of(std::string_view host) const {

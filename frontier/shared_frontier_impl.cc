@@ -9,6 +9,7 @@
 #include "frontier/shared/idle_mark.h"
 #include "frontier/shared/trouble_report.h"
 #include "frontier/shared/url_messages.h"
+#include "frontier/store/set_aside_record.h"
 
 namespace trawl {
 
@@ -200,6 +201,8 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
                                .beginning = QueueHeadCache::kFewUrls,
                                .host =
                                    [&](const LoadedHost& host) {
+                                     for (const QueuedUrl& url : host.queue.urls)
+                                       impl_.add_waiting(url.record);
                                      impl_.add_host(host.host, host.record, host.queue, host.urls);
                                    }});
   if (!counters) {
@@ -212,9 +215,22 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
     partition->set_next_deferred(first.not_before);
     return false;
   }));
+  add_waiting(bucket);
   impl_.open_bucket(bucket, std::move(partition));
   inbox_.open(bucket);
   return {};
+}
+
+// The depths of what waits, except in queues.
+void SharedFrontierImpl::add_waiting(BucketId bucket) {
+  static_cast<void>(store_.visit_deferred_of(bucket, [&](const DeferredUrl& url) {
+    impl_.add_waiting(url.record);
+    return true;
+  }));
+  store_.visit_set_aside_of(bucket, [&](Fingerprint, std::string_view value) {
+    const auto record = decode_set_aside(value);
+    if (record && record->was_queued) impl_.add_waiting(record->url_record);
+  });
 }
 
 // By the committer. What a bucket that was lost may lack of what this crawler admitted goes to its

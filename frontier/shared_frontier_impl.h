@@ -84,6 +84,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   InboxReader::Events inbox_events();
 
   Result<void> load(BucketId bucket, const std::string& token, const BucketMeta& meta);
+  void add_waiting(BucketId bucket);
   void retired(BucketId bucket);
   void take_messages(BucketId bucket, std::span<const InboxReader::Message> messages,
                      InboxReader::Done done);

@@ -33,6 +33,7 @@
 #include "crawler/run/crawl_steering.h"
 #include "crawler/run/fetcher.h"
 #include "crawler/run/held_url_requeuer.h"
+#include "crawler/run/wait_limit.h"
 #include "crawler/state/crawl_totals.h"
 #include "crawler/state/free_space_guard.h"
 #include "crawler/state/resumed_config.h"

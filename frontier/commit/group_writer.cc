@@ -526,7 +526,9 @@ Result<void> GroupWriter::write_parts(std::span<Part* const> parts,
     part->batch.set_counters(part->totals);
     batches.push_back({.bucket = part->bucket, .batch = &part->batch});
   }
-  if (auto written = store_.write_parts(batches, links); !written) return written;
+  auto written = partitions_.is_shared() ? store_.write_parts(batches, links)
+                                         : store_.write(*batches.front().batch);
+  if (!written) return written;
   for (Part* part : parts)
     part->partition->take_totals(part->before, part->totals);
   return {};

@@ -1,9 +1,11 @@
 #include "frontier/shared/bucket_batch.h"
 
 #include <bit>
+#include <limits>
 
 #include "base/big_endian.h"
 #include "base/coding.h"
+#include "frontier/shared/redis_values.h"
 
 namespace trawl {
 namespace {
@@ -71,6 +73,20 @@ std::optional<DeferredUrl> decode_bucket_deferred(std::string_view member, std::
                      .host = load_big_endian<std::uint64_t>(member.substr(8)),
                      .priority = priority.fixed<std::int32_t>(),
                      .record = std::string(member.substr(kHead))};
+}
+
+std::string encode_depth_field(Fingerprint fingerprint) {
+  return encode_sequence(fingerprint.high).append(encode_sequence(fingerprint.low));
+}
+
+std::optional<std::pair<Fingerprint, std::uint32_t>> decode_noted_depth(std::string_view field,
+                                                                        std::string_view value) {
+  const auto depth = number_in(value);
+  if (field.size() != 16 || !depth || *depth > std::numeric_limits<std::uint32_t>::max())
+    return std::nullopt;
+  return std::pair(Fingerprint{.high = load_big_endian<std::uint64_t>(field),
+                               .low = load_big_endian<std::uint64_t>(field.substr(8))},
+                   static_cast<std::uint32_t>(*depth));
 }
 
 }  // namespace trawl

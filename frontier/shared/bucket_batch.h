@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "trawl/fingerprint.h"
+
 #include "frontier/store/host_record.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/store_batch.h"
@@ -48,6 +50,12 @@ std::optional<std::pair<std::uint64_t, std::string_view>> decode_queued(std::str
 std::string encode_bucket_deferred(const DeferredUrl& url);
 std::optional<DeferredUrl> decode_bucket_deferred(std::string_view member, std::int64_t score);
 
+// A smaller depth that was noted for a URL is beside the URLs set aside. Its field is the whole
+// fingerprint, and theirs the lower half; its value is a decimal number.
+std::string encode_depth_field(Fingerprint fingerprint);
+std::optional<std::pair<Fingerprint, std::uint32_t>> decode_noted_depth(std::string_view field,
+                                                                        std::string_view value);
+
 struct BucketBatch {
   struct Queue {
     HostId host = 0;
@@ -65,6 +73,8 @@ struct BucketBatch {
   std::vector<DeferredUrl> no_longer_deferred;
   // Held and failed URLs by fingerprint; without a value: removed.
   std::vector<std::pair<std::uint64_t, std::optional<std::string>>> set_aside;
+  // The smaller depths noted for waiting URLs; without a value: removed.
+  std::vector<std::pair<Fingerprint, std::optional<std::uint32_t>>> depths;
   std::vector<Queue> queues;  // each once
   BucketMeta meta;            // afterwards, without the version
 };

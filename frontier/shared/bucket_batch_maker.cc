@@ -13,7 +13,7 @@ namespace {
 
 class BucketBatchMaker final : public StoreChanges {
  public:
-  explicit BucketBatchMaker(BucketHosts& hosts) : hosts_(hosts) {}
+  BucketBatchMaker(BucketHosts& hosts, NotedDepths& depths) : hosts_(hosts), depths_(depths) {}
 
   void add_pending(HostId host, const QueueOrder& order, std::string_view record) override {
     queue(host, order.priority).added.push_back(encode_queued(order.sequence, record));
@@ -41,6 +41,12 @@ class BucketBatchMaker final : public StoreChanges {
   void remove_set_aside(Fingerprint fingerprint) override {
     batch_.set_aside.emplace_back(fingerprint.low, std::nullopt);
   }
+  void lower_depth(Fingerprint fingerprint, std::uint32_t depth) override {
+    if (depths_.lower(fingerprint, depth)) noted_.insert(fingerprint);
+  }
+  void forget_depth(Fingerprint fingerprint) override {
+    if (depths_.forget(fingerprint)) noted_.insert(fingerprint);
+  }
   void set_counters(const Counters& counters) override {
     batch_.meta.counters = encode_counters(counters);
     batch_.meta.next_sequence = counters.sequence;
@@ -52,6 +58,8 @@ class BucketBatchMaker final : public StoreChanges {
   BucketBatch take() {
     for (const HostId host : changed_)
       batch_.hosts.emplace_back(host, hosts_.take_value(host));
+    for (const Fingerprint fingerprint : noted_)
+      batch_.depths.emplace_back(fingerprint, depths_.find(fingerprint));
     return std::move(batch_);
   }
 
@@ -66,15 +74,18 @@ class BucketBatchMaker final : public StoreChanges {
   }
 
   BucketHosts& hosts_;
+  NotedDepths& depths_;
   BucketBatch batch_;
   std::map<std::pair<HostId, std::int32_t>, std::size_t> queues_;
   std::set<HostId> changed_;
+  std::set<Fingerprint> noted_;
 };
 
 }  // namespace
 
-Result<BucketBatch> make_bucket_batch(const StoreBatch& batch, BucketHosts& hosts) {
-  BucketBatchMaker maker(hosts);
+Result<BucketBatch> make_bucket_batch(const StoreBatch& batch, BucketHosts& hosts,
+                                      NotedDepths& depths) {
+  BucketBatchMaker maker(hosts, depths);
   if (auto visited = batch.visit(maker); !visited) return tl::unexpected(visited.error());
   return maker.take();
 }

@@ -33,13 +33,18 @@ Result<void> BucketLoader::load(BucketStore& buckets) {
   if (!read) return read;
   read = buckets.visit_deferred(bucket_.id, [&](DeferredUrl url) { bucket_.load(std::move(url)); });
   if (!read) return read;
-  return buckets.visit_set_aside(bucket_.id, [&](std::uint64_t low, std::string_view value) {
+  const auto load_aside = [&](std::uint64_t low, std::string_view value) {
     const auto record = decode_set_aside(value);
     const auto url = record ? decode_record(record->url_record) : std::nullopt;
     const auto fingerprint = url ? identity_.of(*url) : std::nullopt;
     // A damaged one counts as absent.
     if (fingerprint && fingerprint->low == low) bucket_.load(*fingerprint, value);
-  });
+  };
+  return buckets.visit_set_aside(bucket_.id, load_aside,
+                                 [&](Fingerprint fingerprint, std::uint32_t depth) {
+                                   if (identity_.bucket_of(fingerprint.high) == bucket_.id)
+                                     bucket_.depths->lower(fingerprint, depth);
+                                 });
 }
 
 Result<void> BucketLoader::visit_fingerprints(BucketStore& buckets,

@@ -325,8 +325,13 @@ Result<void> BucketStore::visit_hosts(BucketId bucket,
 }
 
 Result<void> BucketStore::visit_set_aside(
-    BucketId bucket, const std::function<void(std::uint64_t, std::string_view)>& visit) {
+    BucketId bucket, const std::function<void(std::uint64_t, std::string_view)>& visit,
+    const std::function<void(Fingerprint, std::uint32_t)>& visit_depth) {
   return visit_hash(keys_.set_aside(bucket), [&](std::string_view field, std::string_view value) {
+    if (const auto noted = decode_noted_depth(field, value)) {
+      if (visit_depth) visit_depth(noted->first, noted->second);
+      return true;
+    }
     if (field.size() != 8 || !decode_set_aside(value)) return false;
     visit(load_big_endian<std::uint64_t>(field), value);
     return true;

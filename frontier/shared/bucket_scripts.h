@@ -74,11 +74,11 @@ return {'OK', m[2] or '0'}
 )lua"};
   // KEYS m, f<s>, i, h, d, e, x, queues. ARGV token, number, then c, q, open, s, fingerprints, and
   // lists that begin with their sizes: ids of messages taken; hosts and values (empty: removed);
-  // scores and deferred URLs added; deferred URLs removed; fingerprints and values set aside
-  // (empty: removed); ids of commands taken; for each queue: sequences ended, records added. A
-  // message is popped only while its id is the one that was read: after a failover others may be at
-  // the head. A batch that was applied is written again in part, so that WAIT waits for it. The
-  // third element of OK is the number of URLs that ended but were not in their queue.
+  // scores and deferred URLs added; deferred URLs removed; URLs set aside and noted depths, fields
+  // and values (empty: removed); ids of commands taken; for each queue: sequences ended, records
+  // added. A message is popped only while its id is the one that was read: after a failover others
+  // may be at the head. A batch that was applied is written again in part, so that WAIT waits for
+  // it. The third element of OK is the number of URLs that ended but were not in their queue.
   RedisScript apply{R"lua(
 local m = redis.call('HMGET', KEYS[1], 't', 'v')
 if m[1] ~= ARGV[1] then return {'FENCED'} end

@@ -147,9 +147,11 @@ RedisCommand BucketStore::encode(BucketId bucket, std::string_view token, std::u
   command.arg(batch.no_longer_deferred.size());
   for (const DeferredUrl& url : batch.no_longer_deferred)
     command.arg(encode_bucket_deferred(url));
-  command.arg(batch.set_aside.size());
+  command.arg(batch.set_aside.size() + batch.depths.size());
   for (const auto& [fingerprint, value] : batch.set_aside)
     command.arg(encode_sequence(fingerprint)).arg(value.value_or(std::string()));
+  for (const auto& [fingerprint, depth] : batch.depths)
+    command.arg(encode_depth_field(fingerprint)).arg(depth ? std::to_string(*depth) : "");
   command.arg(batch.commands_taken.size());
   for (const MessageId& id : batch.commands_taken)
     command.arg(std::string_view(id.data(), id.size()));

@@ -180,15 +180,16 @@ class BucketStore {
   // Removes the record if it is still this one.
   Written remove_member(std::string_view name, const MemberRecord& record);
 
-  // What a new owner loads. Each calls `visit` with everything, in parts; with a host or a URL set
-  // aside perhaps twice. Fingerprints are read in several keys at once.
+  // What a new owner loads. Each calls `visit` with everything, in parts; with a host, a URL set
+  // aside or a depth perhaps twice. Fingerprints are read in several keys at once.
   Result<void> visit_fingerprints(BucketId bucket, std::uint64_t newest_segment,
                                   const std::function<void(std::span<const std::uint64_t>)>& visit);
   Result<void> visit_hosts(BucketId bucket, const std::function<void(HostId, BucketHost)>& visit);
   Result<void> visit_deferred(BucketId bucket, const std::function<void(DeferredUrl)>& visit);
   Result<void> visit_set_aside(
       BucketId bucket,
-      const std::function<void(std::uint64_t fingerprint, std::string_view value)>& visit);
+      const std::function<void(std::uint64_t fingerprint, std::string_view value)>& visit,
+      const std::function<void(Fingerprint, std::uint32_t depth)>& visit_depth = {});
 
  private:
   std::vector<Written> write(std::span<const RedisCommand> commands, bool wait);

@@ -27,13 +27,14 @@ constexpr std::size_t kSentAtOnce = 64;
 }  // namespace
 
 void BucketWriter::begin(BucketId id, std::string token, const BucketMeta& meta,
-                         std::shared_ptr<BucketHosts> hosts) {
+                         std::shared_ptr<BucketHosts> hosts, std::shared_ptr<NotedDepths> depths) {
   end(id);
   Bucket& bucket = buckets_[id];
   bucket.token = std::move(token);
   bucket.last = bucket.done = meta.version;
   bucket.segment = meta.segment;
   bucket.hosts = std::move(hosts);
+  bucket.depths = std::move(depths);
 }
 
 void BucketWriter::end(BucketId id) {
@@ -45,7 +46,7 @@ void BucketWriter::end(BucketId id) {
 }
 
 Result<void> BucketWriter::add(BucketId id, Bucket& bucket, const StoreBatch& changes) {
-  auto batch = make_bucket_batch(changes, *bucket.hosts);
+  auto batch = make_bucket_batch(changes, *bucket.hosts, *bucket.depths);
   if (!batch) return tl::unexpected(batch.error());
   const std::uint64_t bytes = batch->admitted.size() * sizeof(std::uint64_t);
   if (bucket.segment_bytes > 0 && bucket.segment_bytes + bytes > kSegmentBytes) {

@@ -21,6 +21,7 @@
 #include "frontier/shared/bucket_hosts.h"
 #include "frontier/shared/bucket_store.h"
 #include "frontier/shared/new_urls.h"
+#include "frontier/shared/noted_depths.h"
 #include "frontier/store/store.h"
 
 namespace trawl {
@@ -58,9 +59,9 @@ class BucketWriter {
 
   BucketWriter(BucketStore& store, Options options) : store_(store), options_(std::move(options)) {}
 
-  // The bucket was claimed with this token, and has this state; `hosts`: as loaded.
+  // The bucket was claimed with this token, and has this state; `hosts` and `depths`: as loaded.
   void begin(BucketId bucket, std::string token, const BucketMeta& meta,
-             std::shared_ptr<BucketHosts> hosts);
+             std::shared_ptr<BucketHosts> hosts, std::shared_ptr<NotedDepths> depths);
   // It is owned no more.
   void end(BucketId bucket);
   // Writes a batch of each of several buckets, at most one of each, and pushes; all at once. What
@@ -95,6 +96,7 @@ class BucketWriter {
     std::uint64_t segment = 0;
     std::uint64_t segment_bytes = 0;
     std::shared_ptr<BucketHosts> hosts;
+    std::shared_ptr<NotedDepths> depths;
     std::deque<Sent> kept;  // up to `last`, without gaps
     std::optional<Error> lost;
   };

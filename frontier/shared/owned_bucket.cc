@@ -1,7 +1,5 @@
 #include "frontier/shared/owned_bucket.h"
 
-#include <algorithm>
-
 namespace trawl {
 
 namespace {
@@ -72,16 +70,7 @@ class OwnedBucket::Changes final : public StoreChanges {
     bucket_.mutex_.assert_held();
     bucket_.bytes_ -= take(bucket_.set_aside_, fingerprint);
   }
-  void lower_depth(Fingerprint fingerprint, std::uint32_t depth) override {
-    bucket_.mutex_.assert_held();
-    const auto [noted, is_new] = bucket_.depths_.try_emplace(fingerprint, depth);
-    if (!is_new) noted->second = std::min(noted->second, depth);
-  }
-  void forget_depth(Fingerprint fingerprint) override {
-    bucket_.mutex_.assert_held();
-    bucket_.depths_.erase(fingerprint);
-  }
-  // These are in Redis, or in BucketHosts.
+  // These are in Redis, or in BucketHosts; depths in NotedDepths.
   void add_pending(HostId, const QueueOrder&, std::string_view) override {}
   void remove_pending(HostId, const QueueOrder&) override {}
   void log_admissions(std::uint64_t, std::span<const Fingerprint>) override {}
@@ -129,22 +118,11 @@ std::optional<std::pair<Fingerprint, std::string>> OwnedBucket::next_set_aside(
   return entry_after(set_aside_, after);
 }
 
-std::optional<std::uint32_t> OwnedBucket::depth(Fingerprint fingerprint) const {
-  const MutexLock lock(mutex_);
-  return find_in(depths_, fingerprint);
-}
-
-std::optional<std::pair<Fingerprint, std::uint32_t>> OwnedBucket::next_depth(
-    const std::optional<Fingerprint>& after) const {
-  const MutexLock lock(mutex_);
-  return entry_after(depths_, after);
-}
-
 std::uint64_t OwnedBucket::memory() const {
   const MutexLock lock(mutex_);
-  return bytes_ + hosts->memory() + deferred_.size() * (kNode + sizeof(DeferredUrl)) +
-         set_aside_.size() * (kNode + sizeof(Fingerprint) + sizeof(std::string)) +
-         depths_.size() * (kNode + sizeof(Fingerprint));
+  return bytes_ + hosts->memory() + depths->memory() +
+         deferred_.size() * (kNode + sizeof(DeferredUrl)) +
+         set_aside_.size() * (kNode + sizeof(Fingerprint) + sizeof(std::string));
 }
 
 }  // namespace trawl

@@ -15,13 +15,14 @@
 #include "frontier/shared/bucket_batch.h"
 #include "frontier/shared/bucket_hosts.h"
 #include "frontier/shared/bucket_keys.h"
+#include "frontier/shared/noted_depths.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/store_batch.h"
 
 namespace trawl {
 
-// Records of hosts, deferred URLs and those set aside, which are in Redis too; and depths that were
-// noted, which are here alone. Queues are only in Redis. Thread-safe.
+// Records of hosts, deferred URLs, those set aside, and depths that were noted, which are in Redis
+// too. Queues are only in Redis. Thread-safe.
 class OwnedBucket {
  public:
   using DeferredOrder = std::pair<std::int64_t, std::uint64_t>;  // time, sequence
@@ -33,20 +34,18 @@ class OwnedBucket {
   const std::string token;
   const BucketMeta meta;  // as it was claimed
   const std::shared_ptr<BucketHosts> hosts = std::make_shared<BucketHosts>();
+  const std::shared_ptr<NotedDepths> depths = std::make_shared<NotedDepths>();
 
   // As a new owner reads them; perhaps twice.
   void load(DeferredUrl url);
   void load(Fingerprint fingerprint, std::string_view set_aside);
-  // What a batch of the owner changes, except the hosts. Errors: kCorrupt.
+  // What a batch of the owner changes, except the hosts and depths. Errors: kCorrupt.
   Result<void> apply(const StoreBatch& batch);
 
   // The first deferred URL after a place, or of all.
   std::optional<DeferredUrl> next_deferred(const std::optional<DeferredOrder>& after) const;
   std::optional<std::string> set_aside(Fingerprint fingerprint) const;
   std::optional<std::pair<Fingerprint, std::string>> next_set_aside(
-      const std::optional<Fingerprint>& after) const;
-  std::optional<std::uint32_t> depth(Fingerprint fingerprint) const;
-  std::optional<std::pair<Fingerprint, std::uint32_t>> next_depth(
       const std::optional<Fingerprint>& after) const;
   std::uint64_t memory() const;
 
@@ -61,7 +60,6 @@ class OwnedBucket {
   mutable Mutex mutex_;
   std::map<DeferredOrder, DeferredUrl> deferred_ TRAWL_GUARDED_BY(mutex_);
   std::map<Fingerprint, std::string> set_aside_ TRAWL_GUARDED_BY(mutex_);
-  std::map<Fingerprint, std::uint32_t> depths_ TRAWL_GUARDED_BY(mutex_);
   std::uint64_t bytes_ TRAWL_GUARDED_BY(mutex_) = 0;  // of records in the maps
 };
 

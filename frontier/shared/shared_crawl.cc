@@ -18,7 +18,6 @@ enum Question : std::size_t {
   kAskMeta,
   kAskHosts,
   kAskDeferred,
-  kAskSetAside,
   kAskInbox,
   kAskFirst,
   kAskCommands,
@@ -35,7 +34,6 @@ void ask(const BucketKeys& keys, BucketId bucket, std::vector<RedisCommand>& com
     meta.arg(field);
   add("HLEN", keys.hosts(bucket));
   add("ZCARD", keys.deferred(bucket));
-  add("HLEN", keys.set_aside(bucket));
   add("LLEN", keys.inbox(bucket));
   add("LRANGE", keys.inbox(bucket)).arg(0).arg(0);
   add("LLEN", keys.commands(bucket));
@@ -70,7 +68,7 @@ Result<void> read_bucket(const std::vector<RedisReply>& replies, const std::stri
   };
   bucket.hosts = size(kAskHosts);
   bucket.deferred = size(kAskDeferred);
-  bucket.set_aside = size(kAskSetAside);
+  bucket.set_aside = bucket.counters.set_aside();  // the key has depths too
   bucket.inbox = size(kAskInbox);
   bucket.commands = size(kAskCommands);
   const auto& first = replies[kAskFirst].elements;

@@ -353,13 +353,14 @@ Result<void> SharedStore::visit_hosts(HostId from,
 
 Result<std::optional<std::uint32_t>> SharedStore::depth(Fingerprint fingerprint) const {
   const BucketPtr bucket = find(bucket_of(fingerprint.high));
-  return bucket ? bucket->depth(fingerprint) : std::nullopt;
+  return bucket ? bucket->depths->find(fingerprint) : std::nullopt;
 }
 
 Result<void> SharedStore::visit_depths(
     const std::function<bool(Fingerprint, std::uint32_t depth)>& visit) const {
   for (const BucketPtr& bucket : owned()) {
-    for (auto one = bucket->next_depth(std::nullopt); one; one = bucket->next_depth(one->first))
+    const NotedDepths& depths = *bucket->depths;
+    for (auto one = depths.next(std::nullopt); one; one = depths.next(one->first))
       if (!visit(one->first, one->second)) return {};
   }
   return {};
@@ -378,6 +379,15 @@ Result<void> SharedStore::visit_set_aside(
       if (!visit(one->first, one->second)) return {};
   }
   return {};
+}
+
+void SharedStore::visit_set_aside_of(
+    BucketId id, const std::function<void(Fingerprint, std::string_view value)>& visit) const {
+  const BucketPtr bucket = find(id);
+  if (!bucket) return;
+  for (auto one = bucket->next_set_aside(std::nullopt); one;
+       one = bucket->next_set_aside(one->first))
+    visit(one->first, one->second);
 }
 
 std::uint64_t SharedStore::memory() const {

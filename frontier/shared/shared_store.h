@@ -34,7 +34,7 @@ namespace trawl {
 // there, since it was lost a moment ago, reads as empty.
 //
 // While Redis is away reads and writes wait for it, however long, until give_up(). Only queues are
-// read from Redis. There is no ledger; depths that were noted are in memory alone.
+// read from Redis. There is no ledger.
 //
 // Threads: write(), write_parts(), pass_on() and end() by one at a time, the committer; everything
 // else by any, also meanwhile. Loading, reading and writing have connections of their own: none
@@ -141,6 +141,9 @@ class SharedStore final : public Store {
   Result<void> visit_set_aside(
       const std::optional<Fingerprint>& after,
       const std::function<bool(Fingerprint, std::string_view value)>& visit) const override;
+  // Of one bucket, all.
+  void visit_set_aside_of(
+      BucketId bucket, const std::function<void(Fingerprint, std::string_view value)>& visit) const;
   Result<std::string> set_aside_rules() const override { return std::string(); }
   std::uint64_t memory() const override;
 

@@ -69,7 +69,8 @@ bool SharedWriter::is_written(const Part& part) {
   Written& written = written_[part.id];
   if (written.bucket != part.bucket) {
     written = {.bucket = part.bucket};
-    writer_.begin(part.id, part.bucket->token, part.bucket->meta, part.bucket->hosts);
+    writer_.begin(part.id, part.bucket->token, part.bucket->meta, part.bucket->hosts,
+                  part.bucket->depths);
   }
   return !written.lost;
 }
@@ -104,8 +105,9 @@ std::uint64_t SharedWriter::add_new_urls(BucketId bucket, const std::vector<NewU
 }
 
 std::uint64_t SharedWriter::add_unowned(const Part& part, Messages& messages) {
-  BucketHosts unknown;
-  auto batch = make_bucket_batch(*part.batch, unknown);
+  BucketHosts no_hosts;
+  NotedDepths no_depths;
+  auto batch = make_bucket_batch(*part.batch, no_hosts, no_depths);
   assert(batch);
   if (!batch) return 0;
   std::vector<NewUrls> urls;

@@ -52,7 +52,7 @@ class BatchSink {
   // the URLs that its part admitted are with that one instead: that is not an error.
   virtual Result<void> write_parts(std::span<const BatchPart> parts,
                                    std::span<const LinksForOwner> links) {
-    assert(parts.size() == 1 && links.empty());
+    assert(parts.size() == 1 && links.empty());  // not shared
     static_cast<void>(links);
     return write(*parts.front().batch);
   }

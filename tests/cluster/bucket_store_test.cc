@@ -203,6 +203,7 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   long_ago.sequence = 8;
   batch.deferred = {later, long_ago};
   batch.set_aside = {{77, set_aside("held")}, {78, set_aside("failed")}};
+  batch.depths = {{{.high = 1, .low = 77}, 4}, {{.high = 2, .low = 78}, 0xFFFF'FFFF}};
   batch.queues.push_back(
       {.host = kHost, .priority = 7, .added = {encode_queued(3, record("http://a.test/first"))}});
   batch.meta = {.counters = totals(7), .next_sequence = 10, .open = 4, .segment = 0};
@@ -210,6 +211,7 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   BucketBatch next = admission(10, 1);
   next.meta.segment = 1;
   next.set_aside = {{77, std::nullopt}};
+  next.depths = {{{.high = 1, .low = 77}, 0}, {{.high = 2, .low = 78}, std::nullopt}};
   EXPECT_EQ(apply("a", 2, next).code, Code::kDone);
 
   const BucketStore::Claimed claimed = claim("b");
@@ -240,8 +242,13 @@ TEST_F(BucketStoreTest, ANewOwnerLoadsWhatTheOldOneWrote) {
   }));
   EXPECT_THAT(times, ElementsAre(-7, later.not_before));
   std::vector<std::string> aside;
+  std::vector<std::pair<Fingerprint, std::uint32_t>> depths;
   EXPECT_TRUE(store_->visit_set_aside(
-      kBucket, [&](std::uint64_t, std::string_view value) { aside.emplace_back(value); }));
+      kBucket, [&](std::uint64_t, std::string_view value) { aside.emplace_back(value); },
+      [&](Fingerprint fingerprint, std::uint32_t depth) {
+        depths.emplace_back(fingerprint, depth);
+      }));
+  EXPECT_THAT(depths, ElementsAre(std::pair(Fingerprint{.high = 1, .low = 77}, 0u)));
   EXPECT_THAT(aside, ElementsAre(set_aside("failed")));
   EXPECT_THAT(queue(7), ElementsAre(3));
 
@@ -321,6 +328,14 @@ TEST_F(BucketStoreTest, ForeignAndDamagedKeysAreNamed) {
   const auto aside = store_->visit_set_aside(kBucket, [](std::uint64_t, std::string_view) {});
   ASSERT_FALSE(aside.has_value());
   EXPECT_THAT(aside.error().message, HasSubstr("{crawl:1f}e"));
+  for (const char* depth : {"-1", "4294967296", "x"}) {
+    server_->cli({"del", "{crawl:1f}e"});
+    server_->cli({"hset", "{crawl:1f}e", "0123456789abcdef", depth});
+    const auto noted = store_->visit_set_aside(kBucket, [](std::uint64_t, std::string_view) {});
+    ASSERT_FALSE(noted.has_value()) << depth;
+    EXPECT_EQ(noted.error().code, ErrorCode::kCorrupt);
+    EXPECT_THAT(noted.error().message, HasSubstr("{crawl:1f}e"));
+  }
   server_->cli({"hset", "{crawl:1f}m", "v", "many"});
   owners = store_->owners(std::span(&kBucket, 1));
   ASSERT_FALSE(owners[0].has_value());

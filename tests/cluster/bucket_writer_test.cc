@@ -66,7 +66,8 @@ class BucketWriterTest : public test::RedisFixture {
     return claimed[0].meta;
   }
   void own(BucketWriter& writer, BucketId bucket = kFirst, const std::string& token = "a") {
-    writer.begin(bucket, token, claim(bucket, token), std::make_shared<BucketHosts>());
+    writer.begin(bucket, token, claim(bucket, token), std::make_shared<BucketHosts>(),
+                 std::make_shared<NotedDepths>());
   }
   static Result<void> write(BucketWriter& writer, const StoreBatch& batch,
                             BucketId bucket = kFirst) {

@@ -204,6 +204,13 @@ TEST_F(SharedStoreTest, N1_A2_TheNextOwnerFindsEverything) {
   owner.batch().set_host(identity().host(one), {.name = one, .answered = true});
   ASSERT_TRUE(owner.write(*first));
   owner.end(url_of(one, 0), 0);
+  const auto key = [&](int i) { return identity().of_href(url_of(one, i)).value(); };
+  for (const int i : {1, 2, 3})
+    owner.batch().lower_depth(key(i), 4);
+  ASSERT_TRUE(owner.write(*first));
+  owner.batch().lower_depth(key(1), 5);
+  owner.batch().lower_depth(key(2), 3);
+  owner.batch().forget_depth(key(3));
   ASSERT_TRUE(owner.write(*first));
 
   auto second = open();
@@ -227,6 +234,9 @@ TEST_F(SharedStoreTest, N1_A2_TheNextOwnerFindsEverything) {
   EXPECT_EQ(loaded_other.queue.urls[0].order.priority, 7);
   EXPECT_TRUE(loaded_other.queue.whole);
   EXPECT_EQ(second->counts().missing, 0u);
+  EXPECT_EQ(second->depth(key(1)).value(), 4u) << "the smaller one stays";
+  EXPECT_EQ(second->depth(key(2)).value(), 3u);
+  EXPECT_FALSE(second->depth(key(3)).value());
 }
 
 // What the committer writes does not depend on buckets that come and go.

@@ -165,7 +165,8 @@ def resumed_after_interrupt(test, directory, options):
 
 def killed(test, directory, options):
     """kill -9: another takes over after takeover_after, and no host is asked too soon."""
-    with Scene(test, directory, options, "killed") as scene:
+    # So long that each has some of it, however late it starts.
+    with Scene(test, directory, options, "killed", Tree(2400, 40)) as scene:
         crawlers = [scene.crawler(member) for member in ("alpha", "beta", "gamma")]
         scene.wait_for_agents(*crawlers)
         at = time.monotonic()

@@ -25,22 +25,23 @@ void FrontierImpl::add_host(HostId host, const std::optional<HostRecord>& record
 }
 
 // Any thread may add depths, and only the committer may lower them: so a URL for which a smaller
-// depth was noted is added with that. If the bucket was here before, the URL may have an entry of
-// that time.
-void FrontierImpl::add_waiting(std::string_view record) {
+// depth was noted is added with that. It may have an entry: of an earlier time of the bucket here,
+// or since it was admitted after the bucket was opened. If it ends before this adds it, its entry
+// is left; then a smaller depth is noted for nothing.
+bool FrontierImpl::add_waiting(std::string_view record) {
   const std::uint32_t stored = depth_of_record(record);
   const auto url = stored > 0 ? decode_record(record) : std::nullopt;
   const auto fingerprint = url ? identity_.of(*url) : std::nullopt;
-  if (!fingerprint) return;
+  if (!fingerprint) return true;
   const StoreUse use(*this);
-  if (!use) return;
+  if (!use || depths_.is_full()) return false;
   const auto noted = store_->depth(*fingerprint);
-  if (noted && *noted) {
-    depths_.expect_notes();
-    depths_.add(*fingerprint, std::min(stored, **noted));
-  } else if (!depths_.may_wait(*fingerprint)) {
-    depths_.add(*fingerprint, stored);
-  }
+  const bool is_noted = noted && *noted;
+  if (is_noted) depths_.expect_notes();
+  const bool is_known =
+      depths_.may_wait(*fingerprint) && (!is_noted || depths_.may_be_noted(*fingerprint, stored));
+  if (!is_known) depths_.add(*fingerprint, is_noted ? std::min(stored, **noted) : stored);
+  return true;
 }
 
 void FrontierImpl::open_bucket(std::uint32_t bucket, std::unique_ptr<Partition> partition) {

@@ -94,8 +94,11 @@ class FrontierImpl final : public Frontier {
   Result<void> touch_store() {
     return commits_->submit([](Operation& operation) { operation.flush = true; });
   }
-  // A URL of a bucket that comes waits, as stored with this record; while it is loaded.
-  void add_waiting(std::string_view record);
+  // A URL of a bucket that came waits, as stored with this record. Returns false if there is no
+  // room for others.
+  bool add_waiting(std::string_view record);
+  // Smaller depths may be noted for URLs that were not added.
+  void expect_noted_depths() { depths_.expect_notes(); }
   // Every later call returns the error.
   void stop_with(const Error& error) { commits_->stop_with(error), wake_all(); }
   std::uint32_t bucket_of(std::string_view host) const {

@@ -104,6 +104,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       ownership_(std::move(parts.for_ownership), parts.connection.keys, parts.connection.ownership,
                  ownership_events()),
       inbox_(std::move(parts.for_inboxes), parts.connection.keys, replicated_, {}, inbox_events()),
+      queue_depths_(store_, [this](std::string_view record) { return impl_.add_waiting(record); }),
       turnover_(buckets_, turnover_calls(), options_.testing.clock),
       end_client_(std::move(parts.for_end)),
       end_store_(*end_client_, parts.connection.keys, replicated_),
@@ -188,6 +189,7 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
       std::make_unique<Partition>(std::move(*filter), Counters{}, Partition::Keys::kLower);
   std::unique_ptr<bool[]> fresh;
   std::size_t room = 0;
+  std::vector<HostId> long_queues;
   // P1: nobody has leased from a bucket that never had a batch, unless a failover took those back.
   const bool is_new = meta.version == 0 && replicated_;
   impl_.begin_bucket(bucket, is_new ? SteadyTime() : turnover_.rests_since(bucket));
@@ -203,6 +205,7 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
                                    [&](const LoadedHost& host) {
                                      for (const QueuedUrl& url : host.queue.urls)
                                        impl_.add_waiting(url.record);
+                                     if (!host.queue.whole) long_queues.push_back(host.host);
                                      impl_.add_host(host.host, host.record, host.queue, host.urls);
                                    }});
   if (!counters) {
@@ -218,14 +221,18 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
   add_waiting(bucket);
   impl_.open_bucket(bucket, std::move(partition));
   inbox_.open(bucket);
+  if (counters->deepest > 0) queue_depths_.add(long_queues);
   return {};
 }
 
-// The depths of what waits, except in queues.
+// The depths of what waits, except in queues. An owner that does not know of a URL that waits would
+// not notice a smaller depth.
 void SharedFrontierImpl::add_waiting(BucketId bucket) {
-  static_cast<void>(store_.visit_deferred_of(bucket, [&](const DeferredUrl& url) {
-    impl_.add_waiting(url.record);
-    return true;
+  static_cast<void>(store_.visit_deferred_of(
+      bucket, [&](const DeferredUrl& url) { return impl_.add_waiting(url.record); }));
+  static_cast<void>(store_.visit_depths([&](Fingerprint, std::uint32_t) {
+    impl_.expect_noted_depths();
+    return false;
   }));
   store_.visit_set_aside_of(bucket, [&](Fingerprint, std::string_view value) {
     const auto record = decode_set_aside(value);
@@ -521,6 +528,7 @@ Result<void> SharedFrontierImpl::close() {
   turnover_.hand_over_all(std::chrono::steady_clock::now() + (away ? kRedisAway : kHandOver));
   // Redis may have gone away meanwhile.
   store_.give_up();
+  queue_depths_.stop();
   turnover_.stop();
   ownership_.stop();
   {

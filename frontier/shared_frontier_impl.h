@@ -25,6 +25,7 @@
 #include "frontier/shared/message_ids.h"
 #include "frontier/shared/owner_command.h"
 #include "frontier/shared/ownership_thread.h"
+#include "frontier/shared/queue_depths_reader.h"
 #include "frontier/shared/shared_budget.h"
 #include "frontier/shared/shared_connection.h"
 #include "frontier/shared/shared_store.h"
@@ -126,6 +127,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
 
   OwnershipThread ownership_;
   InboxReader inbox_;
+  QueueDepthsReader queue_depths_;
   BucketTurnover turnover_;
 
   const std::unique_ptr<RedisClient> end_client_;

@@ -4,9 +4,10 @@ namespace trawl {
 
 bool NotedDepths::lower(Fingerprint fingerprint, std::uint32_t depth) {
   const MutexLock lock(mutex_);
-  const auto [noted, is_new] = depths_.try_emplace(fingerprint, depth);
-  if (!is_new && noted->second <= depth) return false;
-  noted->second = depth;
+  const auto noted = depths_.find(fingerprint);
+  if (noted == depths_.end() && depths_.size() == kMost) return false;
+  if (noted != depths_.end() && noted->second <= depth) return false;
+  depths_[fingerprint] = depth;
   return true;
 }
 

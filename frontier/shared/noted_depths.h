@@ -1,6 +1,7 @@
 // NotedDepths: the smaller depths that were noted for waiting URLs of a bucket.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,9 +14,12 @@
 namespace trawl {
 
 // As Redis has them, or is about to: the owner's batches set the values of fields, and cannot
-// compare. Thread-safe.
+// compare. Bounded, since some are noted for URLs that wait no more, and stay: what is noted for
+// others then is ignored. Thread-safe.
 class NotedDepths {
  public:
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+
   // Each returns whether that changes anything. A smaller depth that is noted already stays.
   bool lower(Fingerprint fingerprint, std::uint32_t depth);
   bool forget(Fingerprint fingerprint);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{50};  // between attempts to read
 constexpr std::size_t kHostsOfARead = 1000;      // whose queues are read together
+constexpr std::uint64_t kUrlsOfARead = 1000;     // of one queue
 
 tl::unexpected<Error> not_owned() {
   return error(ErrorCode::kInUse, "another crawler owns the bucket now");
@@ -377,6 +378,30 @@ Result<void> SharedStore::visit_set_aside(
   for (const BucketPtr& bucket : owned()) {
     for (auto one = bucket->next_set_aside(after); one; one = bucket->next_set_aside(one->first))
       if (!visit(one->first, one->second)) return {};
+  }
+  return {};
+}
+
+// What ends moves the others to the front, where they are read later.
+Result<void> SharedStore::visit_queue(
+    HostId host, const std::function<bool(std::span<const QueuedUrl>)>& visit) const {
+  const BucketPtr bucket = find(bucket_of(host));
+  if (!bucket) return {};
+  for (const auto& [priority, urls] : bucket->hosts->queues(host)) {
+    for (std::uint64_t from = urls; from > 0;) {
+      const std::uint64_t limit = std::min<std::uint64_t>(from, kUrlsOfARead);
+      from -= limit;
+      std::vector<QueuedUrl> part;
+      auto read = with_patience(
+          reader(),
+          [&](BucketStore& buckets) {
+            return buckets.read_queue(bucket->id, host, priority, from, limit)
+                .map([&](std::vector<QueuedUrl> found) { part = std::move(found); });
+          },
+          bucket.get());
+      if (!read) return read;
+      if (!visit(part)) return {};
+    }
   }
   return {};
 }

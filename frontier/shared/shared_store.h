@@ -141,6 +141,10 @@ class SharedStore final : public Store {
   Result<void> visit_set_aside(
       const std::optional<Fingerprint>& after,
       const std::function<bool(Fingerprint, std::string_view value)>& visit) const override;
+  // The queued URLs of a host, from the back to the front in parts, until `visit` returns false.
+  // One that is queued during the whole call is visited, perhaps twice.
+  Result<void> visit_queue(HostId host,
+                           const std::function<bool(std::span<const QueuedUrl> urls)>& visit) const;
   // Of one bucket, all.
   void visit_set_aside_of(
       BucketId bucket, const std::function<void(Fingerprint, std::string_view value)>& visit) const;

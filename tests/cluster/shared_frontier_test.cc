@@ -173,6 +173,43 @@ TEST_F(SharedFrontierTest, CrawlersComeAndGoMeanwhile) {
   EXPECT_TRUE(two->progress()->finished);
 }
 
+// The next owner reads long queues while it leases from them.
+TEST_F(SharedFrontierTest, ASmallerDepthOfAUrlFarBehindInItsQueueIsKept) {
+  constexpr int kUrls = 1500;
+  const auto url = [](int i) { return fmt::format("http://a.test/{}", i); };
+  {
+    const auto first = open("one");
+    ASSERT_TRUE(wait_until([&] { return owned(*first) == kBuckets; }));
+    for (int i = 0; i < kUrls; ++i) {
+      const std::string one = url(i);
+      const UrlRequest request{.url = one, .depth = 9};
+      ASSERT_TRUE(first->offer(std::span(&request, 1)));
+    }
+    const std::string noted = url(kUrls - 2);
+    const UrlRequest nearer{.url = noted, .depth = 3};
+    ASSERT_TRUE(first->offer(std::span(&nearer, 1)));
+    ASSERT_TRUE(first->close());
+  }
+  const auto second = open("two");
+  ASSERT_TRUE(wait_until([&] { return owned(*second) == kBuckets; }));
+  std::map<std::string, std::uint32_t> depths;
+  const std::string last = url(kUrls - 1);
+  const bool all = wait_until([&] {
+    const UrlRequest nearer{.url = last, .depth = 2};
+    EXPECT_TRUE(second->offer(std::span(&nearer, 1)));
+    const auto leases = second->lease({.max = 64}).value();
+    for (const Lease& lease : leases) {
+      depths[lease.url] = lease.depth;
+      EXPECT_TRUE(second->complete(lease.id, {.status = 200}, {}));
+    }
+    return depths.size() == kUrls;
+  });
+  ASSERT_TRUE(all) << depths.size();
+  EXPECT_EQ(depths[last], 2u);
+  EXPECT_EQ(depths[url(kUrls - 2)], 3u) << "noted by the owner before";
+  EXPECT_EQ(depths[url(kUrls - 3)], 9u);
+}
+
 TEST_F(SharedFrontierTest, HostsOfOtherOwnersAreBlockedAndDroppedByThem) {
   const auto one = open("one");
   const auto two = open("two");

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "base/wall_time.h"
+#include "frontier/shared/queue_depths_reader.h"
 #include "frontier/shared/url_messages.h"
 #include "frontier/store/set_aside_record.h"
 #include "frontier/store/store_records.h"
@@ -237,6 +238,40 @@ TEST_F(SharedStoreTest, N1_A2_TheNextOwnerFindsEverything) {
   EXPECT_EQ(second->depth(key(1)).value(), 4u) << "the smaller one stays";
   EXPECT_EQ(second->depth(key(2)).value(), 3u);
   EXPECT_FALSE(second->depth(key(3)).value());
+}
+
+TEST_F(SharedStoreTest, LongQueuesAreReadToTheFrontWhileTheyShrink) {
+  auto store = open();
+  const std::string one = host_in(3), other = host_in(3, 1);
+  take(*store, 3, "a");
+  OwnerBatches owner(3);
+  constexpr int kUrls = 2500;
+  for (int i = 0; i < kUrls; ++i)
+    owner.admit(url_of(one, i));
+  owner.admit({.url = url_of(one, kUrls)}, 5);
+  owner.admit(url_of(other, 1));
+  ASSERT_TRUE(owner.write(*store));
+  std::set<std::string> found;
+  int parts = 0;
+  ASSERT_TRUE(store->visit_queue(identity().host(one), [&](std::span<const QueuedUrl> urls) {
+    for (const QueuedUrl& url : urls)
+      found.emplace(decode_record(url.record)->url);
+    if (++parts != 2) return true;
+    for (int i = 0; i < 100; ++i)
+      owner.end(url_of(one, i), 0);
+    return owner.write(*store).has_value();
+  }));
+  EXPECT_EQ(parts, 4);
+  for (int i = 100; i <= kUrls; ++i)
+    EXPECT_TRUE(found.contains(url_of(one, i))) << i;
+
+  std::atomic<int> read{0};
+  QueueDepthsReader reader(*store, [&](std::string_view) { return ++read > 0; });
+  const std::vector<HostId> hosts = {identity().host(one), identity().host(other),
+                                     identity().host(host_in(5))};
+  reader.add(hosts);
+  wait_for([&] { return reader.waiting() == 0; });
+  EXPECT_EQ(read.load(), kUrls + 1 - 100 + 1);
 }
 
 // What the committer writes does not depend on buckets that come and go.

@@ -69,13 +69,17 @@ std::size_t FrontierImpl::leased_in(std::uint32_t bucket) const {
 
 // A message stays where it is if its bucket is lost in between: it is the next owner's. What of it
 // was sent on then is sent twice, which does no harm.
-void FrontierImpl::take_message(std::uint32_t bucket, const MessageId& id,
-                                std::span<const UrlRequest> requests, Done done) {
+std::vector<Admission> FrontierImpl::take_message(std::uint32_t bucket, const MessageId& id,
+                                                  std::span<const UrlRequest> requests, Done done) {
+  const auto fail = [&done](const Error& error) {
+    done(tl::unexpected(error));
+    return std::vector<Admission>();
+  };
   const StoreUse use(*this);
-  if (!use) return done(tl::unexpected(use.error()));
+  if (!use) return fail(use.error());
   std::vector<Admission> answers(requests.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto ready = prepare(requests, answers, prepared); !ready) return done(ready);
+  if (auto ready = prepare(requests, answers, prepared); !ready) return fail(ready.error());
   const auto submitted = commits_->submit([&](Operation& operation) {
     using_store_.assert_shared();
     admit(requests, prepared, {}, answers, operation);
@@ -88,7 +92,8 @@ void FrontierImpl::take_message(std::uint32_t bucket, const MessageId& id,
     if (partitions_->is_open(bucket)) last->taken.push_back({.bucket = bucket, .id = id});
     last->done = done;
   });
-  if (!submitted) done(submitted);
+  if (!submitted) return fail(submitted.error());
+  return answers;
 }
 
 void FrontierImpl::take_command(std::uint32_t bucket, const MessageId& id, Done done) {

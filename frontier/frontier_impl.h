@@ -106,9 +106,10 @@ class FrontierImpl final : public Frontier {
   }
   // Admits what came from another process, and takes the message from the inbox of the bucket; or
   // takes a command that was executed. `done` is called when that is durable, or with an error.
+  // Returns the answers; none after an error.
   using Done = std::function<void(const Result<void>&)>;
-  void take_message(std::uint32_t bucket, const MessageId& id, std::span<const UrlRequest> requests,
-                    Done done);
+  std::vector<Admission> take_message(std::uint32_t bucket, const MessageId& id,
+                                      std::span<const UrlRequest> requests, Done done);
   void take_command(std::uint32_t bucket, const MessageId& id, Done done);
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "frontier/limited_requests.h"
 #include "frontier/schedule/queue_head_cache.h"
 #include "frontier/shared/idle_mark.h"
 #include "frontier/shared/trouble_report.h"
 #include "frontier/shared/url_messages.h"
+#include "frontier/store/queued_url.h"
 #include "frontier/store/set_aside_record.h"
 
 namespace trawl {
@@ -86,6 +88,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       buckets_(parts.connection.ownership.buckets),
       replicated_(parts.connection.replicated),
       member_(parts.connection.ownership.member),
+      url_limit_(shared.url_limit),
       impl_(static_cast<FrontierImpl&>(inner())),
       store_(store),
       lock_(std::move(parts.lock)),
@@ -206,6 +209,7 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
                                      for (const QueuedUrl& url : host.queue.urls)
                                        impl_.add_waiting(url.record);
                                      if (!host.queue.whole) long_queues.push_back(host.host);
+                                     count_urls(host);
                                      impl_.add_host(host.host, host.record, host.queue, host.urls);
                                    }});
   if (!counters) {
@@ -254,9 +258,29 @@ void SharedFrontierImpl::take_messages(BucketId bucket,
                                        std::span<const InboxReader::Message> messages,
                                        InboxReader::Done done) {
   for (std::size_t i = 0; i + 1 < messages.size(); ++i)
-    impl_.take_message(bucket, messages[i].id, messages[i].requests, [](const Result<void>&) {});
+    take_message(bucket, messages[i], [](const Result<void>&) {});
   // They are durable in this order, or none is.
-  impl_.take_message(bucket, messages.back().id, messages.back().requests, std::move(done));
+  take_message(bucket, messages.back(), std::move(done));
+}
+
+void SharedFrontierImpl::take_message(BucketId bucket, const InboxReader::Message& message,
+                                      InboxReader::Done done) {
+  if (url_limit_ == nullptr) {
+    static_cast<void>(impl_.take_message(bucket, message.id, message.requests, std::move(done)));
+    return;
+  }
+  LimitedRequests limited(*url_limit_, message.requests);
+  const auto answers = impl_.take_message(bucket, message.id, limited.requests(), std::move(done));
+  if (!answers.empty()) over_limit_.fetch_add(limited.answered(answers), std::memory_order_relaxed);
+}
+
+void SharedFrontierImpl::count_urls(const LoadedHost& host) {
+  if (url_limit_ == nullptr) return;
+  if (host.record && !host.record->name.empty())
+    return url_limit_->came(host.record->name, host.urls);
+  if (host.queue.urls.empty()) return;
+  if (const auto first = decode_record(host.queue.urls.front().record))
+    url_limit_->came(queue_of(*first), host.urls);
 }
 
 void SharedFrontierImpl::execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
@@ -487,6 +511,7 @@ ClusterStatus SharedFrontierImpl::status_now() const {
   status.lost = turnover.lost;
   status.rolled_back = written.replayed;
   status.passed_on = written.passed_on;
+  status.over_limit = over_limit_.load(std::memory_order_relaxed);
   status.waits_for = store_.waits_for();
   status.totals = totals_;
   return status;

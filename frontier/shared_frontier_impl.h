@@ -86,9 +86,11 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
 
   Result<void> load(BucketId bucket, const std::string& token, const BucketMeta& meta);
   void add_waiting(BucketId bucket);
+  void count_urls(const LoadedHost& host);
   void retired(BucketId bucket);
   void take_messages(BucketId bucket, std::span<const InboxReader::Message> messages,
                      InboxReader::Done done);
+  void take_message(BucketId bucket, const InboxReader::Message& message, InboxReader::Done done);
   void execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
                InboxReader::Done done);
   Result<void> execute(const OwnerCommand& command);
@@ -112,6 +114,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   const BucketId buckets_;
   const bool replicated_;
   const std::string member_;
+  HostUrlLimit* const url_limit_;  // null: none
+  std::atomic<std::uint64_t> over_limit_{0};
   FrontierImpl& impl_;  // which the base has
   SharedStore& store_;  // which impl_ has
   std::optional<DirectoryLock> lock_;

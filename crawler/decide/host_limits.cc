@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "base/file_io.h"
+#include "crawler/decide/url_verdict.h"
 
 namespace trawl {
 
@@ -136,10 +137,9 @@ Result<void> finish_change(Frontier& frontier, LimitFile& file, const std::strin
   return replace_file(path, to_text(file));
 }
 
-// Another crawler decides whether a forwarded URL is new; each one is admitted there, now or
-// before, so the host has at least as many.
-bool counts(std::optional<Admission> admission) {
-  return admission == Admission::kNew || admission == Admission::kForwarded;
+// A forwarded URL is not: the owner of its host decides, and counts it.
+bool is_known(std::optional<Admission> admission) {
+  return admission == Admission::kNew || admission == Admission::kSeen;
 }
 
 }  // namespace
@@ -180,18 +180,28 @@ HostUrlQuota::HostUrlQuota(LimitByHost limits, std::shared_ptr<BodyMemoryBudget>
 
 Result<void> HostUrlQuota::start(const Frontier& frontier) {
   if (!limited_) return {};
-  return for_each_host(frontier, [this](const HostInfo& host) {
-    if (!limits_.of(host.host)) return;
-    const std::uint64_t hash = hash_of(host.host);
-    Part& part = part_of(hash);
-    const MutexLock lock(part.mutex);
-    part.counts.set(hash, host.queued);
-  });
+  return for_each_host(frontier, [this](const HostInfo& host) { came(host.host, host.queued); });
 }
 
-std::optional<HostUrlQuota::Reservation> HostUrlQuota::take(std::string_view host,
-                                                            std::string_view url) {
-  Reservation place;
+// What was counted when the host was here before is among what waits, or was; so the larger number
+// holds. Places of links that are under way are in the count, but not among what waits.
+void HostUrlQuota::came(std::string_view host, std::uint64_t queued) {
+  if (!limited_ || !limits_.of(host)) return;
+  const std::uint64_t hash = hash_of(host);
+  Part& part = part_of(hash);
+  const MutexLock lock(part.mutex);
+  const auto under_way = static_cast<std::uint64_t>(std::ranges::count_if(
+      part.pending, [hash](const auto& pending) { return pending.second.host == hash; }));
+  const std::uint64_t now = part.counts.of(hash);
+  part.counts.set(hash, std::max(now, queued + under_way));
+}
+
+HoldReason HostUrlQuota::reason() const {
+  return {.reason = to_string(SkipReason::kTooManyUrlsOfHost)};
+}
+
+std::optional<HostUrlQuota::Place> HostUrlQuota::take(std::string_view host, std::string_view url) {
+  Place place;
   if (!limited_) return place;
   const Limit limit = limits_.of(host);
   if (!limit) return place;
@@ -207,19 +217,19 @@ std::optional<HostUrlQuota::Reservation> HostUrlQuota::take(std::string_view hos
   }
   if (part.counts.of(place.host) >= *limit) return std::nullopt;
   part.counts.increment(place.host);
-  part.pending[place.url].offers = 1;
+  part.pending[place.url] = {.host = place.host, .offers = 1};
   return place;
 }
 
-void HostUrlQuota::report(const Reservation& place, std::optional<Admission> admission) {
+void HostUrlQuota::report(const Place& place, std::optional<Admission> admission) {
   if (!place.taken) return;
   Part& part = part_of(place.host);
   const MutexLock lock(part.mutex);
   const auto found = part.pending.find(place.url);
   assert(found != part.pending.end() && found->second.offers > 0);
   Pending& pending = found->second;
-  pending.admitted = pending.admitted || counts(admission);
-  pending.known = pending.known || counts(admission) || admission == Admission::kSeen;
+  pending.admitted = pending.admitted || admission == Admission::kNew;
+  pending.known = pending.known || is_known(admission);
   if (--pending.offers > 0) return;
   if (pending.known) known_->insert(place.url);
   if (!pending.admitted) part.counts.decrement(place.host);
@@ -231,8 +241,8 @@ void HostUrlQuota::note(std::string_view host, std::string_view url, Admission a
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
   const MutexLock lock(part.mutex);
-  if (counts(admission)) part.counts.increment(hash);
-  if (counts(admission) || admission == Admission::kSeen) known_->insert(hash_of(url));
+  if (admission == Admission::kNew) part.counts.increment(hash);
+  if (is_known(admission)) known_->insert(hash_of(url));
 }
 
 std::uint64_t HostUrlQuota::count(std::string_view host) const {

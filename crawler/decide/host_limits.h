@@ -16,6 +16,7 @@
 
 #include "trawl/fingerprint.h"
 #include "trawl/frontier.h"
+#include "trawl/host_url_limit.h"
 #include "trawl/result.h"
 
 #include "base/mutex.h"
@@ -64,17 +65,10 @@ class RecentHashes {
 // the limit is not exceeded, unless the host was forgotten, and known links do not displace new
 // ones, except links met for the first time in a run or again after a million others, which take a
 // place until they are settled. Counts are per run, and include URLs that wait when the run begins:
-// see start().
-class HostUrlQuota {
+// see start(). Of a shared frontier the owner of a host counts: what it admits, whoever found it,
+// and what waits when the host comes. URLs under way to an owner take a place meanwhile.
+class HostUrlQuota final : public HostUrlLimit {
  public:
-  class Reservation {
-   private:
-    friend class HostUrlQuota;
-    std::uint64_t host = 0;
-    std::uint64_t url = 0;
-    bool taken = false;  // false: no place was needed
-  };
-
   // Of the counts: 4.9 million hosts.
   static constexpr std::uint64_t kUsualBytes = 64u << 20;
 
@@ -87,11 +81,13 @@ class HostUrlQuota {
   Result<void> start(const Frontier& frontier);
   // Returns nothing if the host is full. `host`: in the form of Lease::host and politeness_group();
   // `url`: as offered. Each place must be settled.
-  std::optional<Reservation> take(std::string_view host, std::string_view url);
+  std::optional<Place> take(std::string_view host, std::string_view url) override;
   // Passes in the frontier's answer; nothing: the URL was not offered.
-  void report(const Reservation& place, std::optional<Admission> admission);
+  void report(const Place& place, std::optional<Admission> admission) override;
   // Counts a URL that was offered without a place.
-  void note(std::string_view host, std::string_view url, Admission admission);
+  void note(std::string_view host, std::string_view url, Admission admission) override;
+  void came(std::string_view host, std::uint64_t queued) override;
+  HoldReason reason() const override;
   std::uint64_t count(std::string_view host) const;
   // Of the host; absent: none.
   std::optional<std::uint64_t> limit(std::string_view host) const { return limits_.of(host); }
@@ -100,6 +96,7 @@ class HostUrlQuota {
   static constexpr std::size_t kParts = 64;
   // The place of a URL that is being offered.
   struct Pending {
+    std::uint64_t host = 0;
     std::uint32_t offers = 0;
     bool admitted = false;
     bool known = false;

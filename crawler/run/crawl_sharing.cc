@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "crawler/decide/limit_by_host.h"
 #include "crawler/decide/recrawl_plan.h"
 #include "crawler/log/room_log.h"
 #include "crawler/run/crawl_impl.h"
@@ -46,8 +45,7 @@ Result<std::unique_ptr<Frontier>> CrawlImpl::open_shared_frontier(const CrawlOpe
   auto options = shared_options_of(config_);
   if (!options) return tl::unexpected(options.error());
   options->store.shards = threads_wanted_;
-  if (const LimitByHost limits = LimitByHost::urls(config_); limits.any())
-    options->max_urls_per_host = [limits](std::string_view host) { return limits.of(host); };
+  if (urls_of_hosts_.limited()) options->url_limit = &urls_of_hosts_;
   options->on_trouble = [](const Error& trouble) {
     room_log(LogRoom::kFrontier).warn("{}", trouble.message);
   };

@@ -258,7 +258,7 @@ void LinkFollower::offered(std::span<const Admission> admissions) {
 }
 
 void LinkFollower::leave_places() {
-  for (const HostUrlQuota::Reservation& place : places_)
+  for (const HostUrlQuota::Place& place : places_)
     context_.urls_of_hosts.report(place, std::nullopt);
   places_.clear();
 }

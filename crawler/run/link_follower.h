@@ -121,7 +121,7 @@ class LinkFollower {
   // Storage that the views in the requests point into.
   std::deque<Url> owned_;
   std::deque<std::string> notes_;
-  std::vector<HostUrlQuota::Reservation> places_;  // one per request, with scope.max_urls_per_host
+  std::vector<HostUrlQuota::Place> places_;  // one per request, with scope.max_urls_per_host
 };
 
 }  // namespace trawl

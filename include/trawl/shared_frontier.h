@@ -38,7 +38,7 @@ struct ClusterStatus {
   std::uint64_t lost = 0;
   std::uint64_t rolled_back = 0;
   std::uint64_t passed_on = 0;
-  std::uint64_t over_limit = 0;  // URLs of others dropped by SharedOptions::max_urls_per_host
+  std::uint64_t over_limit = 0;  // URLs of others that were held by SharedOptions::url_limit
   std::string waits_for;         // what of Redis this crawler waits for; empty: nothing
   FrontierCounters totals;       // of the whole crawl
 };

@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "trawl/embedded_options.h"
 #include "trawl/frontier_options.h"
+#include "trawl/host_url_limit.h"
 
 namespace trawl {
 
@@ -82,12 +81,10 @@ struct SharedOptions {
   // its own hosts; `max_memory` is for this one. FilterMode::kExact, `ledger` and `replace_profile`
   // are refused.
   SeenOptions seen = {};
-  // The most URLs of a host (as in Lease::host) that are ever admitted, whichever crawler found
-  // them; absent: no limit. The host's owner asks before it admits a URL that another crawler sent,
-  // and drops what exceeds the limit (ClusterStatus::over_limit); URLs that this crawler offers
-  // itself are not limited, but count. Must be quick, and may be called by any thread. Empty: no
-  // limits.
-  std::function<std::optional<std::uint64_t>(std::string_view host)> max_urls_per_host = {};
+  // Limits the URLs of a host that are admitted, whichever crawler found them: asked for what other
+  // crawlers send to the owner of the host, which holds what has no place
+  // (ClusterStatus::over_limit). Must outlive the frontier; null: no limit.
+  HostUrlLimit* url_limit = nullptr;
   // For this crawler. Durability::kSync is refused: see ClusterOptions::durability.
   StorageOptions store = {};
   // Called with what does not work and is tried again, for people: once when it begins. From any

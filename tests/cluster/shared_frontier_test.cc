@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "crawler/decide/host_limits.h"
 #include "tests/cluster/redis_servers.h"
 #include "tests/frontier/frontier_calls.h"
 #include "tests/support/temporary_directory.h"
@@ -257,6 +258,74 @@ TEST_F(SharedFrontierTest, ACrawlThatEndedGoesOn) {
   EXPECT_FALSE(two->progress()->finished);
   EXPECT_EQ(two->take(SharedLimit::kPages, 100).value(), 1u) << "a hundredth";
   EXPECT_EQ(two->taken(SharedLimit::kPages).value(), 1u);
+}
+
+constexpr std::uint64_t kLimit = 10;
+constexpr int kFound = 50;
+constexpr const char* kCrowded = "crowded.test";
+
+// Offers links to that host as a crawler does: those that have a place, a few a page.
+void find(SharedFrontier& frontier, HostUrlQuota& quota, int first, int count) {
+  constexpr int kOfAPage = 4;
+  for (int page = first; page < first + count; page += kOfAPage) {
+    std::vector<std::string> urls;
+    std::vector<HostUrlLimit::Place> places;
+    for (int i = page; i < std::min(page + kOfAPage, first + count); ++i) {
+      std::string url = fmt::format("http://{}/{}", kCrowded, i);
+      const auto place = quota.take(kCrowded, url);
+      if (!place) continue;
+      places.push_back(*place);
+      urls.push_back(std::move(url));
+    }
+    std::vector<UrlRequest> links;
+    for (const std::string& url : urls)
+      links.push_back({.url = url, .depth = 1, .parent = "http://a.test/"});
+    const auto answers = frontier.offer(links);
+    ASSERT_TRUE(answers) << answers.error().message;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      quota.report(places[i], (*answers)[i]);
+  }
+}
+
+// Only the owner knows how many there are, then the next owner.
+TEST_F(SharedFrontierTest, TheUrlsOfAHostAreLimitedOverAllCrawlers) {
+  HostUrlQuota quota_one(kLimit), quota_two(kLimit);
+  auto with_limit = options("one");
+  with_limit.url_limit = &quota_one;
+  auto one = SharedFrontier::open(with_limit).value();
+  with_limit = options("two");
+  with_limit.url_limit = &quota_two;
+  auto two = SharedFrontier::open(with_limit).value();
+  ASSERT_TRUE(wait_until([&] { return are_shared(*one, *two); }));
+  std::thread other([&] { find(*two, quota_two, 0, kFound); });
+  find(*one, quota_one, 0, kFound);
+  other.join();
+  const auto beyond = [&] {
+    return one->cluster_status()->over_limit + two->cluster_status()->over_limit;
+  };
+  // The crawler that is not the owner has sent all of them.
+  ASSERT_TRUE(wait_until([&] { return beyond() == kFound - kLimit; })) << beyond();
+  EXPECT_EQ(stats(*one).admitted + stats(*two).admitted, kLimit);
+  EXPECT_TRUE(wait_until([&] { return stats(*one).held + stats(*two).held == kFound - kLimit; }));
+  const bool is_of_one = stats(*one).admitted > 0;
+  EXPECT_EQ(stats(is_of_one ? *two : *one).admitted, 0u);
+  EXPECT_EQ((is_of_one ? quota_one : quota_two).count(kCrowded), kLimit);
+  EXPECT_EQ((is_of_one ? quota_two : quota_one).count(kCrowded), 0u) << "is counted by its owner";
+
+  auto& owner = is_of_one ? one : two;
+  SharedFrontier& next = is_of_one ? *two : *one;
+  HostUrlQuota& quota_next = is_of_one ? quota_two : quota_one;
+  constexpr std::uint64_t kFetched = 3;
+  for (std::uint64_t i = 0; i < kFetched; ++i)
+    complete(*owner, owner->lease({.max = 1, .wait = 5s}).value().at(0));
+  ASSERT_TRUE(owner->flush());
+  EXPECT_TRUE(owner->close());
+  owner.reset();
+  ASSERT_TRUE(wait_until([&] { return owned(next) == kBuckets; }));
+  EXPECT_EQ(quota_next.count(kCrowded), kLimit - kFetched) << "what waits";
+  find(next, quota_next, kFound, kFound);
+  EXPECT_EQ(stats(next).admitted, kLimit + kFetched) << "of the whole bucket";
+  EXPECT_EQ(quota_next.count(kCrowded), kLimit);
 }
 
 }  // namespace

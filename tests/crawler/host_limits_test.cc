@@ -28,13 +28,13 @@ namespace trawl {
 namespace {
 
 // A place for the URL `n` of the host, or none.
-std::optional<HostUrlQuota::Reservation> take(HostUrlQuota& counts, std::string_view host, int n) {
+std::optional<HostUrlQuota::Place> take(HostUrlQuota& counts, std::string_view host, int n) {
   return counts.take(host, fmt::format("http://{}/{}", host, n));
 }
 
 // Offers the URLs of a page to a frontier that knows those in `seen`; returns how many had a place.
 int offer_page(HostUrlQuota& counts, std::set<int>& seen, const std::vector<int>& links) {
-  std::vector<std::pair<int, HostUrlQuota::Reservation>> offered;
+  std::vector<std::pair<int, HostUrlQuota::Place>> offered;
   for (const int link : links)
     if (const auto place = take(counts, "h.test", link)) offered.emplace_back(link, *place);
   for (const auto& [link, place] : offered)
@@ -126,6 +126,38 @@ TEST(HostUrlQuota, SeedsCountEvenBeyondTheLimit) {
   EXPECT_TRUE(take(counts, "h.test", 2));
   EXPECT_TRUE(take(counts, "h.test", 3));
   EXPECT_FALSE(take(counts, "h.test", 4));
+}
+
+// The host's owner counts what is forwarded to it.
+TEST(HostUrlQuota, ForwardedUrlsAreNeitherCountedNorKnown) {
+  HostUrlQuota counts(1);
+  for (int i = 0; i < 5; ++i) {
+    const auto place = take(counts, "h.test", i);
+    ASSERT_TRUE(place);
+    counts.report(*place, Admission::kForwarded);
+    counts.note("h.test", "http://h.test/", Admission::kForwarded);
+  }
+  EXPECT_EQ(counts.count("h.test"), 0u);
+  // The host has come meanwhile, and another URL took its place.
+  counts.note("h.test", "http://h.test/new", Admission::kNew);
+  EXPECT_FALSE(take(counts, "h.test", 1));
+}
+
+TEST(HostUrlQuota, AHostThatComesIsCountedByWhatWaitsOrWasAdmittedHere) {
+  HostUrlQuota counts(5);
+  counts.came("h.test", 3);
+  EXPECT_EQ(counts.count("h.test"), 3u);
+  counts.note("h.test", "http://h.test/", Admission::kNew);
+  counts.came("h.test", 2);
+  EXPECT_EQ(counts.count("h.test"), 4u) << "admitted here, and fetched meanwhile";
+  const auto place = take(counts, "h.test", 1);
+  ASSERT_TRUE(place);
+  counts.came("h.test", 5);
+  EXPECT_EQ(counts.count("h.test"), 6u) << "the place is under way";
+  EXPECT_FALSE(take(counts, "h.test", 2));
+  counts.report(*place, Admission::kForwarded);
+  EXPECT_EQ(counts.count("h.test"), 5u);
+  EXPECT_FALSE(take(counts, "h.test", 2));
 }
 
 TEST(HostUrlQuota, ALimitOfNoneAdmitsNone) {

@@ -20,12 +20,12 @@ CONNECTIONS = 16
 class Scene:
     """A site, a name server, a Redis, and crawlers, in a directory of its own."""
 
-    def __init__(self, test, directory, options, name, tree=None, redis=True, **settings):
+    def __init__(self, test, directory, options, name, tree=None, redis=True, stall=0.0, **settings):
         self.test, self.options, self.name = test, options, name
         self.directory = directory / name
         self.directory.mkdir()
         self.tree = tree or Tree(600, 40)
-        self.site = TreeSite(self.directory, self.tree)
+        self.site = TreeSite(self.directory, self.tree, stall)
         self.dns = DnsServer(self.tree.names())
         self.crawlers = []
         self.redis = None
@@ -46,7 +46,7 @@ class Scene:
         self.site.__exit__()
         self.dns.__exit__()
 
-    def crawler(self, member, cluster=None, delay=DELAY, **tables):
+    def crawler(self, member, cluster=None, delay=DELAY, begin=True, **tables):
         tables.setdefault("scope", {}).setdefault("type", "any")
         politeness = {"delay": f"{delay * 1000:.0f}ms", "per_host_connections": 1}
         tables["politeness"] = {**politeness, **tables.get("politeness", {})}
@@ -55,7 +55,8 @@ class Scene:
         made = Crawler(self.options, self.directory, member, [self.tree.url(0)],
                        self.redis.addresses, cluster, **tables)
         self.crawlers.append(made)
-        made.start()
+        if begin:
+            made.start()
         return made
 
     def wait_for(self, requests, timeout=60):
@@ -436,19 +437,39 @@ def limits(test, directory, options):
 
 def limits_of_hosts(test, directory, options):
     """A host has one owner; wherever its URLs are found, they count together."""
+    members = ("alpha", "beta", "gamma")
     for key, most in (("max_urls_per_host", 20), ("max_pages_per_host", 15)):
-        # Many pages of few hosts, all of which are known after a few: 20 a page.
-        with Scene(test, directory, options, key.replace("_", "-"), Tree(421, 8, fanout=20)) as scene:
-            crawlers = [scene.crawler(member, scope={key: most}, delay=0.02) for member in ("alpha", "beta")]
-            for crawler in crawlers:
-                crawler.run.wait(60)
-                scene.check(crawler.run.exit_code in (t.EXIT_DONE, t.EXIT_INCOMPLETE),
-                            f"exit code {crawler.run.exit_code}", crawler.run.tail())
-            counts = {}
-            for fetch in judge.pages_of(scene.site.fetches()):
-                counts[fetch.host] = counts.get(fetch.host, 0) + 1
-            scene.check(counts and max(counts.values()) <= most, f"{key} = {most}: {counts}")
-            scene.check(sum(counts.values()) >= most, f"{key} = {most}: too few: {counts}")
+        # 20 pages of other hosts link to 20 pages each of one host. The buckets are shared out before
+        # the first of them is answered.
+        tree = Tree(421, 60, fanout=20, crowd=400)
+        with Scene(test, directory, options, key.replace("_", "-"), tree, stall=2.0) as scene:
+            def crowd():
+                return [fetch for fetch in judge.pages_of(scene.site.fetches()) if fetch.host == tree.hosts[0]]
+
+            def crawl(limit):
+                for crawler in scene.crawlers:
+                    crawler.start("--set", f"scope.{key}={limit}")
+                for crawler in scene.crawlers:
+                    crawler.run.wait(60)
+                    scene.check(crawler.run.exit_code in (t.EXIT_DONE, t.EXIT_INCOMPLETE),
+                                f"exit code {crawler.run.exit_code}", crawler.run.tail())
+                return len(crowd())
+
+            for member in members:
+                scene.crawler(member, begin=False, delay=0.02)
+            count = crawl(most)
+            scene.check(count == most, f"{key} = {most}: {count} pages", scene.ends())
+            finders = {fetch.agent for fetch in judge.pages_of(scene.site.fetches()) if fetch.host != tree.hosts[0]}
+            owners = {fetch.agent for fetch in crowd()}
+            scene.check(len(owners) == 1 and len(finders) > 1, f"found by {finders}, fetched by {owners}")
+            if key == "max_urls_per_host":
+                beyond = sum(int(each) for crawler in scene.crawlers
+                             for each in re.findall(r"beyond scope.max_urls_per_host: (\d+)", crawler.text))
+                scene.check(0 < beyond <= 400 - most, f"{beyond} links of other crawlers were beyond the limit",
+                            scene.ends())
+                # What the limit excluded is not lost.
+                more = crawl(400) - count
+                scene.check(more == 400 - most, f"{key} = 400: {more} more pages", scene.ends())
 
 
 PARTS = (start_and_join, interrupted, resumed_after_interrupt, killed, killed_and_started_again, one_name_twice,

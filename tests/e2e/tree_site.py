@@ -26,14 +26,15 @@ Fetch = collections.namedtuple("Fetch", "at host path agent")
 class Tree:
     """Pages 0 to `pages` - 1, the root first, spread over `hosts` hosts: four names of each of the
     registrable domains site0.test, site1.test.., and every tenth host an address. A page links to
-    `fanout` others, and has `padding` bytes of text."""
+    `fanout` others, and has `padding` bytes of text. The last `crowd` pages are all at the first
+    host, and no others are."""
 
     HOSTS_OF_DOMAIN = 4
 
-    def __init__(self, pages, hosts, addresses=16, seed=1, fanout=3, padding=0):
+    def __init__(self, pages, hosts, addresses=16, seed=1, fanout=3, padding=0, crowd=0):
         self.shape = {"pages": pages, "hosts": hosts, "addresses": addresses, "seed": seed,
-                      "fanout": fanout, "padding": padding}
-        self.pages, self.seed, self.fanout, self.padding = pages, seed, fanout, padding
+                      "fanout": fanout, "padding": padding, "crowd": crowd}
+        self.pages, self.seed, self.fanout, self.padding, self.crowd = pages, seed, fanout, padding, crowd
         self.addresses = [f"127.0.7.{i + 1}" for i in range(addresses)]
         literals = min(hosts // 10, addresses)
         self.hosts = [f"h{i % self.HOSTS_OF_DOMAIN}.site{i // self.HOSTS_OF_DOMAIN}.test"
@@ -51,7 +52,10 @@ class Tree:
                 for i, host in enumerate(self.hosts) if not host[0].isdigit()}
 
     def host(self, page):
-        return self.hosts[zlib.crc32(b"%d %d" % (self.seed, page)) % len(self.hosts)]
+        if page >= self.pages - self.crowd:
+            return self.hosts[0]
+        others = self.hosts[1:] if self.crowd else self.hosts
+        return others[zlib.crc32(b"%d %d" % (self.seed, page)) % len(others)]
 
     def url(self, page):
         return f"http://{self.host(page)}:{self.port}/{page}"
@@ -73,7 +77,7 @@ class Tree:
 
 class TreeSite:
     """Serves a tree in a process of its own. With `stall` it answers each page so many seconds
-    later."""
+    later, except those of the crowd."""
 
     def __init__(self, directory, tree, stall=0.0):
         self.tree = tree
@@ -195,7 +199,7 @@ class Server:
         host = headers.get("host", "-").rsplit(":", 1)[0]
         self.lines.append(f"{arrival(extra):.6f} {host} {path} {headers.get('user-agent', '-')}\n")
         answer = self.answer(host, path)
-        if self.stall and path != "/robots.txt":
+        if self.stall and path != "/robots.txt" and not (self.tree.crowd and host == self.tree.hosts[0]):
             self.waiting.append((time.monotonic() + self.stall, connection, answer))
         else:
             self.send(connection, answer)

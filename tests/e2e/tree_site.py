@@ -113,6 +113,8 @@ class TreeSite:
         found = []
         with open(self.log, encoding="latin-1") as file:
             for line in file:
+                if not line.endswith("\n"):  # it is being written
+                    break
                 at, host, path, agent = line.rstrip("\n").split(" ", 3)
                 found.append(Fetch(float(at), host, path, agent))
         return sorted(found)

@@ -65,7 +65,7 @@ class RecentHashes {
 // the limit is not exceeded, unless the host was forgotten, and known links do not displace new
 // ones, except links met for the first time in a run or again after a million others, which take a
 // place until they are settled. Counts are per run, and include URLs that wait when the run begins:
-// see start(). Of a shared frontier the owner of a host counts: what it admits, whoever found it,
+// see start(). Of a shared frontier the owner of a host counts: what it admits of all finders,
 // and what waits when the host comes. URLs under way to an owner take a place meanwhile.
 class HostUrlQuota final : public HostUrlLimit {
  public:

@@ -50,7 +50,7 @@ std::optional<std::pair<std::uint64_t, std::string_view>> decode_queued(std::str
 std::string encode_bucket_deferred(const DeferredUrl& url);
 std::optional<DeferredUrl> decode_bucket_deferred(std::string_view member, std::int64_t score);
 
-// A smaller depth that was noted for a URL is beside the URLs set aside. Its field is the whole
+// A smaller depth that was noted for a URL is next to the URLs set aside. Its field is the whole
 // fingerprint, and theirs the lower half; its value is a decimal number.
 std::string encode_depth_field(Fingerprint fingerprint);
 std::optional<std::pair<Fingerprint, std::uint32_t>> decode_noted_depth(std::string_view field,

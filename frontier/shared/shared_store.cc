@@ -387,15 +387,15 @@ Result<void> SharedStore::visit_queue(
     HostId host, const std::function<bool(std::span<const QueuedUrl>)>& visit) const {
   const BucketPtr bucket = find(bucket_of(host));
   if (!bucket) return {};
-  for (const auto& [priority, urls] : bucket->hosts->queues(host)) {
-    for (std::uint64_t from = urls; from > 0;) {
+  for (const auto& queue : bucket->hosts->queues(host)) {
+    for (std::uint64_t from = queue.second; from > 0;) {
       const std::uint64_t limit = std::min<std::uint64_t>(from, kUrlsOfARead);
       from -= limit;
       std::vector<QueuedUrl> part;
       auto read = with_patience(
           reader(),
           [&](BucketStore& buckets) {
-            return buckets.read_queue(bucket->id, host, priority, from, limit)
+            return buckets.read_queue(bucket->id, host, queue.first, from, limit)
                 .map([&](std::vector<QueuedUrl> found) { part = std::move(found); });
           },
           bucket.get());

@@ -82,7 +82,7 @@ Result<std::unique_ptr<SharedFrontier>> SharedFrontier::open(const SharedOptions
   }
   const EmbeddedOptions inner = options_of_parts(options, parts.connection);
   auto frontier = std::make_unique<SharedFrontierImpl>(inner, options, std::move(parts));
-  frontier->start();
+  frontier->begin();
   return frontier;
 }
 

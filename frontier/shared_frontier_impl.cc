@@ -121,7 +121,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
   };
 }
 
-void SharedFrontierImpl::start() {
+void SharedFrontierImpl::begin() {
   static_cast<void>(impl_.restore());  // has nothing to read
   inbox_.start();
   ownership_.start();

@@ -51,7 +51,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared, Parts parts);
   ~SharedFrontierImpl() override;
   // Begins to claim buckets.
-  void start();
+  void begin();
 
   Result<StartTurn> start(std::uint64_t lease_id, std::string_view address) override;
   Result<void> set_politeness(const PolitenessOptions& politeness,

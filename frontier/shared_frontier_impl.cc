@@ -113,7 +113,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       end_store_(*end_client_, parts.connection.keys, replicated_),
       end_(end_store_, buckets_) {
   *parts.lost = [this](BucketId bucket, const Error& error) {
-    // At once: what would be promoted, or read from the inbox, would be in vain.
+    // At once: what would be promoted, or read from the inbox, would have no effect.
     impl_.close_bucket(bucket);
     inbox_.close(bucket);
     turnover_.refused(bucket);

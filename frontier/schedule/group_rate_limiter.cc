@@ -103,6 +103,12 @@ std::optional<GroupRateLimiter::Refusal> GroupRateLimiter::start(GroupRateLimite
   return std::nullopt;
 }
 
+void GroupRateLimiter::wait_longer(SteadyTime since, SteadyTime::duration by) {
+  const MutexLock lock(mutex_);
+  for (auto& [group, clock] : clocks_)
+    if (clock.busy_until > since) clock.busy_until += by;
+}
+
 milliseconds GroupRateLimiter::send_timeout(milliseconds delay) {
   return std::clamp<milliseconds>(delay, milliseconds(100), milliseconds(1000));
 }

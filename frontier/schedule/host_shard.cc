@@ -21,11 +21,13 @@ Result<void> HostShard::read_store(const std::function<void()>& after_read, Read
   state_.return_ended_leases();
   ++reads_;
   Result<void> done;
+  const SteadyTime since = state_.now();
   {
     const MutexUnlock unlocked(mutex_);
     done = read();
     if (after_read) after_read();
   }
+  state_.note_standstill(since);
   --reads_;
   read_ended_.notify_all();
   return done;

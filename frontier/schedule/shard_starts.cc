@@ -26,6 +26,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSoon{25};
 // When a host that may not be asked at the moment is asked for again: see ShardOptions::may_lease.
 constexpr milliseconds kAskedAgain{50};
+// A read of the store that takes so long has held up requests.
+constexpr milliseconds kStandstill{10};
 // The number of entries for requests from which outdated ones are dropped.
 constexpr std::size_t kMostStarts = 10'000;
 
@@ -62,6 +64,17 @@ StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime 
           .host = host.id,
           .domain = groups.domain,
           .address = groups.address};
+}
+
+// P1: what began before and was not sent yet is sent now, so that others wait for it as much longer.
+// A store on this machine is quick enough.
+void ShardState::note_standstill(SteadyTime since) {
+  const SteadyTime::duration by = options_.clock() - since;
+  if (!options_.in_ranges || by < kStandstill) return;
+  for (auto& [host, start] : unsent_)
+    if (start.waited_for_until > since) start.waited_for_until += by;
+  for (GroupRateLimiter* const clocks : {options_.domains, options_.addresses})
+    if (clocks != nullptr) clocks->wait_longer(since, by);
 }
 
 void ShardState::forget_passed_starts(SteadyTime now) {

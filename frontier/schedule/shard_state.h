@@ -212,6 +212,9 @@ class ShardState {
   void end_forgetting(const HostRange& range);
   LeaseIndex count_leases(const HostRange& range, LeaseIndex from, std::size_t most,
                           std::size_t& leases);
+  // In shard_starts.cc: the thread that leases stood still from `since` until now.
+  void note_standstill(SteadyTime since);
+  SteadyTime now() const { return options_.clock(); }
   // Whether the shard has the host's range.
   bool is_here(HostId id) const { return !options_.in_ranges || ranges_.find(id) != nullptr; }
   // Before a read ends: whether a host of it was forgotten. The read may have failed because of it,

@@ -91,8 +91,8 @@ class GroupRateLimiter {
   // Removes the record of a request at `when` that is not made after all.
   void undo_start(GroupId group, SteadyTime when);
 
-  // The thread that sends stood still from `since` on: what had begun, and was not sent, may be sent
-  // so much later.
+  // The thread that sends stood still from `since` on: what had begun, and was not sent, may be
+  // sent so much later.
   void wait_longer(SteadyTime since, SteadyTime::duration by);
 
   // No request to the group may start before; a time in the past if no start is known.

@@ -66,8 +66,8 @@ StartTurn ShardState::granted(HostIndex i, const HostGroups& groups, SteadyTime 
           .address = groups.address};
 }
 
-// P1: what began before and was not sent yet is sent now, so that others wait for it as much longer.
-// A store on this machine is quick enough.
+// P1: what began before and was not sent yet is sent now, so that others wait for it as much
+// longer. A store on this machine is quick enough.
 void ShardState::note_standstill(SteadyTime since) {
   const SteadyTime::duration by = options_.clock() - since;
   if (!options_.in_ranges || by < kStandstill) return;

@@ -64,9 +64,12 @@ Result<SharedConnection> connect_shared(const SharedOptions& options) {
   if (auto members = seen.members(); !members && members.error().code == ErrorCode::kCorrupt)
     return tl::unexpected(members.error());
   const std::string session = new_session();
+  // A copy of the directory of another crawler, which may live, has that one's name.
+  const bool is_own = *last && (*last)->member == member_name(options);
   // Before anything is claimed under it.
   if (!options.directory.empty()) {
-    const SharedSession now{.crawl = cluster.name, .id = crawl->id, .session = session};
+    const SharedSession now{
+        .crawl = cluster.name, .member = member_name(options), .id = crawl->id, .session = session};
     if (auto written = now.write(options.directory); !written)
       return tl::unexpected(written.error());
   }
@@ -79,7 +82,7 @@ Result<SharedConnection> connect_shared(const SharedOptions& options) {
                     .session = session,
                     .buckets = cluster.buckets,
                     .lease = cluster.takeover_after,
-                    .previous_session = *last ? (*last)->session : std::string()},
+                    .previous_session = is_own ? (*last)->session : std::string()},
       .replicated = cluster.durability != SharedDurability::kAsync};
 }
 

@@ -62,9 +62,12 @@ Result<std::optional<SharedSession>> SharedSession::read(const std::filesystem::
                              "it, or another directory",
                              path, escape_unsafe(version), kVersion));
   }
-  SharedSession session{.crawl = value("crawl "), .id = value("id "), .session = value("session ")};
-  if (version.empty() || session.crawl.empty() || !is_id(session.id) || !is_id(session.session) ||
-      !rest.empty()) {
+  SharedSession session{.crawl = value("crawl "),
+                        .member = value("member "),
+                        .id = value("id "),
+                        .session = value("session ")};
+  if (version.empty() || session.crawl.empty() || session.member.empty() || !is_id(session.id) ||
+      !is_id(session.session) || !rest.empty()) {
     return error(
         ErrorCode::kCorrupt,
         fmt::format("{} is damaged; if the crawl is still in Redis, delete this file: the crawler "
@@ -75,8 +78,9 @@ Result<std::optional<SharedSession>> SharedSession::read(const std::filesystem::
 }
 
 Result<void> SharedSession::write(const std::filesystem::path& directory) const {
-  return replace_file(session_path(directory), fmt::format("{}{}\ncrawl {}\nid {}\nsession {}\n",
-                                                           kTitle, kVersion, crawl, id, session));
+  return replace_file(session_path(directory),
+                      fmt::format("{}{}\ncrawl {}\nmember {}\nid {}\nsession {}\n", kTitle,
+                                  kVersion, crawl, member, id, session));
 }
 
 Result<void> SharedSession::remove(const std::filesystem::path& directory) {

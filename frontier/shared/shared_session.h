@@ -13,6 +13,7 @@ namespace trawl {
 // so the process whose session is there has ended.
 struct SharedSession {
   std::string crawl;    // its name
+  std::string member;   // the name that the process had
   std::string id;       // JoinedCrawl::id
   std::string session;  // of the process: a part of the tokens of its leases
 

@@ -119,12 +119,13 @@ class SharedSessionTest : public ::testing::Test {
 };
 
 TEST_F(SharedSessionTest, WhatWasWrittenIsRead) {
-  const SharedSession session{.crawl = "c", .id = new_session(), .session = new_session()};
+  const SharedSession session{
+      .crawl = "c", .member = "m", .id = new_session(), .session = new_session()};
   EXPECT_NE(session.id, session.session);
   EXPECT_EQ(SharedSession::read(directory_.path()).value(), std::nullopt);
   ASSERT_TRUE(session.write(directory_.path()).has_value());
   EXPECT_EQ(SharedSession::read(directory_.path()).value(), session);
-  const SharedSession next{.crawl = "c", .id = session.id, .session = new_session()};
+  const SharedSession next{.crawl = "c", .member = "m", .id = session.id, .session = new_session()};
   ASSERT_TRUE(next.write(directory_.path()).has_value());
   EXPECT_EQ(SharedSession::read(directory_.path()).value(), next);
   ASSERT_TRUE(SharedSession::remove(directory_.path()).has_value());
@@ -134,7 +135,8 @@ TEST_F(SharedSessionTest, WhatWasWrittenIsRead) {
 }
 
 TEST_F(SharedSessionTest, DamageAndOtherVersionsAreRefused) {
-  const SharedSession session{.crawl = "c", .id = new_session(), .session = new_session()};
+  const SharedSession session{
+      .crawl = "c", .member = "m", .id = new_session(), .session = new_session()};
   ASSERT_TRUE(session.write(directory_.path()).has_value());
   const std::string intact = read_file(file(), 4096).value();
   for (std::size_t size = 0; size < intact.size(); ++size)

@@ -96,8 +96,10 @@ std::vector<Admission> FrontierImpl::take_message(std::uint32_t bucket, const Me
   return answers;
 }
 
-void FrontierImpl::take_command(std::uint32_t bucket, const MessageId& id, Done done) {
+void FrontierImpl::take_command(std::uint32_t bucket, const MessageId& id, std::uint32_t openings,
+                                Done done) {
   const auto submitted = commits_->submit([&](Operation& operation) {
+    operation.openings = openings;
     operation.taken.push_back({.bucket = bucket, .id = id, .is_command = true});
     operation.done = done;
   });

@@ -96,7 +96,8 @@ GroupWriterOptions FrontierImpl::writer_options(FrontierParts& parts) {
   options.after_commit = [this](auto& group, auto& promoted) { after_commit(group, promoted); };
   options.encode_links = std::move(parts.encode_links);
   options.retired = [this, told = std::move(parts.retired)](std::uint32_t bucket) {
-    forget_bucket(bucket);
+    // Relaxed: publishes no other data.
+    if (!keeps_hosts_.load(std::memory_order_relaxed)) forget_bucket(bucket);
     told(bucket);
   };
   return options;

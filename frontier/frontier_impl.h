@@ -110,7 +110,12 @@ class FrontierImpl final : public Frontier {
   using Done = std::function<void(const Result<void>&)>;
   std::vector<Admission> take_message(std::uint32_t bucket, const MessageId& id,
                                       std::span<const UrlRequest> requests, Done done);
-  void take_command(std::uint32_t bucket, const MessageId& id, Done done);
+  // `openings`: as openings() was before the command was executed. If the bucket was lost since,
+  // its next owner executes it again.
+  void take_command(std::uint32_t bucket, const MessageId& id, std::uint32_t openings, Done done);
+  std::uint32_t openings() const { return partitions_->openings(); }
+  // For a frontier that closes: buckets that are retired from now on need not be forgotten.
+  void keep_hosts() noexcept { keeps_hosts_.store(true, std::memory_order_relaxed); }
 
   Result<std::vector<Admission>> offer(std::span<const UrlRequest> requests,
                                        OfferWait wait) override;
@@ -328,6 +333,7 @@ class FrontierImpl final : public Frontier {
   std::vector<std::unique_ptr<HostShard>> shards_;
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<bool> promoting_{false};
+  std::atomic<bool> keeps_hosts_{false};
   WaitingDepths depths_;
   const UrlIdentity identity_;
   AdmissionController admission_ TRAWL_GUARDED_BY(using_store_);

@@ -285,12 +285,13 @@ void SharedFrontierImpl::count_urls(const LoadedHost& host) {
 
 void SharedFrontierImpl::execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
                                  InboxReader::Done done) {
+  const std::uint32_t openings = impl_.openings();
   if (auto executed = execute(command); !executed) {
     report_(executed.error());
     // A command that cannot be executed would come again and again.
     if (executed.error().code == ErrorCode::kUnavailable) return done(executed);
   }
-  impl_.take_command(bucket, id, std::move(done));
+  impl_.take_command(bucket, id, openings, std::move(done));
 }
 
 Result<void> SharedFrontierImpl::execute(const OwnerCommand& command) {
@@ -550,6 +551,7 @@ Result<void> SharedFrontierImpl::close() {
   if (away) store_.give_up();
   if (watcher_.joinable()) watcher_.join();
   inbox_.stop();
+  impl_.keep_hosts();
   turnover_.hand_over_all(std::chrono::steady_clock::now() + (away ? kRedisAway : kHandOver));
   // Redis may have gone away meanwhile.
   store_.give_up();

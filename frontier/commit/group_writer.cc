@@ -101,6 +101,8 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   if (group.empty()) return {};
   clear_parts();
   set_aside_now_.clear();
+  set_aside_before_.reset();
+  set_aside_change_ = 0;
   note_new_ones(group);
   std::vector<QueuedUrl> promoted;
   const bool promote_due =
@@ -345,7 +347,9 @@ Result<void> GroupWriter::set_aside(const Operation::SetAside& url) {
     }
   } else {
     --(**before == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
+    --set_aside_change_;
   }
+  ++set_aside_change_;
   ++(url.state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
   part->batch.set_aside(url.fingerprint, url.value);
   set_aside_now_[url.fingerprint] = url.state;
@@ -353,10 +357,10 @@ Result<void> GroupWriter::set_aside(const Operation::SetAside& url) {
 }
 
 // Those of all partitions of this process: in a shared frontier the limit is one of each process.
-std::uint64_t GroupWriter::set_aside_in_all(const Part& part) const {
+std::uint64_t GroupWriter::set_aside_in_all(const Part& part) {
   if (!partitions_.is_shared()) return part.totals.set_aside();
-  const std::uint64_t all = partitions_.counters().set_aside() + part.totals.set_aside();
-  return all - std::min(all, part.before.set_aside());
+  if (!set_aside_before_) set_aside_before_ = partitions_.counters().set_aside();
+  return *set_aside_before_ + static_cast<std::uint64_t>(set_aside_change_);
 }
 
 Result<void> GroupWriter::hold_links(const Operation& operation) {
@@ -381,6 +385,7 @@ Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Part& part) 
   if (!state) return tl::unexpected(state.error());
   if (!*state) return false;
   Counters& totals = part.totals;
+  --set_aside_change_;
   --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
   part.batch.remove_set_aside(fingerprint);
   set_aside_now_[fingerprint] = std::nullopt;
@@ -469,7 +474,8 @@ void GroupWriter::take_messages(const OperationGroup& group) {
   for (const auto& operation : group) {
     for (const Operation::Taken& taken : operation->taken) {
       Part* const part = part_of_bucket(taken.bucket);
-      if (part == nullptr) continue;  // its next owner reads it
+      // Its next owner reads it.
+      if (part == nullptr || part->partition->epoch() > operation->openings) continue;
       taken.is_command ? part->batch.take_command(taken.id) : part->batch.take_message(taken.id);
     }
   }

@@ -103,7 +103,7 @@ class GroupWriter {
   Result<bool> was_admitted(Fingerprint fingerprint);
   Result<void> add_ended(Operation::Ended& ended);
   Result<void> set_aside(const Operation::SetAside& url);
-  std::uint64_t set_aside_in_all(const Part& part) const;
+  std::uint64_t set_aside_in_all(const Part& part);
   Result<void> hold_links(const Operation& operation);
   Result<void> restore(Operation& operation, std::vector<QueuedUrl>& queued);
   Result<bool> forget_set_aside(Fingerprint fingerprint, Part& part);
@@ -144,6 +144,9 @@ class GroupWriter {
   // this group has.
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Part*> in_use_;
+  // Of a shared frontier: URLs set aside before the group, if that was asked, and since.
+  std::optional<std::uint64_t> set_aside_before_;
+  std::int64_t set_aside_change_ = 0;
   // With a ledger, and if the group has offers with `again`: the other fingerprints that it admits.
   std::set<Fingerprint> new_ones_;
   // What the batch changes in kSetAside; nullopt: removed.

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSoon{25};
 // When a host that may not be asked at the moment is asked for again: see ShardOptions::may_lease.
 constexpr milliseconds kAskedAgain{50};
-// A read of the store that takes so long has held up requests.
+// A read of the store that takes this long has held up requests.
 constexpr milliseconds kStandstill{10};
 // The number of entries for requests from which outdated ones are dropped.
 constexpr std::size_t kMostStarts = 10'000;

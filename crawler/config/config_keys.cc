@@ -484,8 +484,8 @@ Rows cluster() {
           R"("redis-password")"),
       KEY(cluster.tls, boolean(), "Use TLS to all nodes, and check their certificates."),
       KEY(cluster.shared_ip_delay, boolean(),
-          "politeness.ip_delay holds over all crawlers, at the cost of one question to Redis for "
-          "each request. Otherwise each crawler keeps it for itself."),
+          "Keep politeness.ip_delay over all crawlers, at the cost of one question to Redis for "
+          "each request, and not in each crawler for itself."),
       KEY(cluster.ca_file, path(),
           "A file of certificates (PEM) to trust, with TLS. If unset: those of the system.",
           R"("/etc/ssl/certs/redis-ca.pem")"),

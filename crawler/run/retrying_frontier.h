@@ -32,8 +32,6 @@ class RetryingFrontier final : public FrontierDecorator<RetryingFrontier> {
   Result<std::vector<Lease>> lease(const LeaseRequest& request) override;
   Result<Progress> progress() const override;
   Result<std::optional<SteadyTime>> next_due(std::optional<std::uint32_t> shard) const override;
-  // Closes what is in reach, once.
-  Result<void> close() override { return inner().close(); }
 
   template <class T>
   static bool is_out_of_reach(const Result<T>& result) {

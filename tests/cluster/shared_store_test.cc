@@ -494,8 +494,8 @@ TEST_F(SharedStoreTest, N1_ReadsAndWritesWaitForARedisThatIsAway) {
     });
     std::this_thread::sleep_for(milliseconds(30));
     server_->stop();
-    stops.store(true);
     wait_for([&] { return !store->waits_for().empty(); });
+    stops.store(true);
     auto read = std::async(std::launch::async, [&] { return read_queue(*store, host); });
     auto taken = std::async(std::launch::async, [&] { return store->take(4, "a", fourth, {}); });
     EXPECT_EQ(read.wait_for(milliseconds(300)), std::future_status::timeout) << "it waits";

@@ -57,9 +57,11 @@ TEST(UrlIdentity, ADomainIsInOneBucketWithItsHostsAndUrls) {
   for (const std::uint32_t buckets : {1u, 16u, 100u, 256u, 4096u, 65536u}) {
     const UrlIdentity identity = with_buckets(buckets);
     std::set<std::uint64_t> bits;
+    std::set<std::uint32_t> owned;
     for (const auto& hosts : domains) {
       const std::uint64_t first = identity.host(hosts.front());
       bits.insert(first & ~kBelow);
+      owned.insert(identity.bucket_of(first));
       EXPECT_LT(identity.bucket_of(first), buckets);
       for (const std::string& host : hosts) {
         const HostId id = identity.host(host);
@@ -75,7 +77,7 @@ TEST(UrlIdentity, ADomainIsInOneBucketWithItsHostsAndUrls) {
         EXPECT_EQ(identity.bucket_of(url.high), identity.bucket_of(id));
       }
     }
-    EXPECT_EQ(bits.size(), domains.size());
+    EXPECT_EQ(bits.size(), owned.size()) << "those of a bucket are the same";
   }
 }
 

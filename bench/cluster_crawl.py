@@ -3,7 +3,7 @@
 share one in a Redis Cluster of three masters, on the same site; Redis' CPU a page; and how long it
 takes until a killed crawler's pages go on.
 
-    python3 bench/cluster_crawl.py build/release/crawler/trawl [--pages N] [--hosts N] [--replicas]
+    bench/cluster_crawl.py build/release [--pages N] [--hosts N] [--replicas]
 """
 
 import argparse
@@ -70,13 +70,13 @@ def pages_of(directories):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__,
                                         formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("trawl", type=pathlib.Path)
+    arguments.add_argument("build", type=pathlib.Path, help="the folder of a build")
     arguments.add_argument("--pages", type=int, default=20000)
     arguments.add_argument("--hosts", type=int, default=100)
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--replicas", action="store_true", help="a replica for each master")
     options = arguments.parse_args()
-    trawl = options.trawl.resolve()
+    trawl = options.build.resolve() / "crawler" / "trawl"
     ratios = []
     with tempfile.TemporaryDirectory(prefix="trawl-bench-") as temporary:
         place = pathlib.Path(temporary)

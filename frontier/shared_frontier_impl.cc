@@ -497,8 +497,11 @@ Result<ClusterStatus> SharedFrontierImpl::cluster_status() const {
 ClusterStatus SharedFrontierImpl::status_now() const {
   ClusterStatus status;
   const OwnershipThread::Status ownership = ownership_.status();
-  for (const std::string& name : ownership.living)
-    status.members.push_back({.name = name, .is_self = name == member_});
+  for (std::size_t i = 0; i < ownership.living.size(); ++i) {
+    status.members.push_back({.name = ownership.living[i],
+                              .buckets = ownership.buckets[i],
+                              .is_self = ownership.living[i] == member_});
+  }
   const auto turnover = turnover_.counts();
   const InboxReader::Status inbox = inbox_.status();
   const SharedStore::Counts written = store_.counts();

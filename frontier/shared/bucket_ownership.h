@@ -94,6 +94,7 @@ class BucketOwnership {
   const std::string& token(BucketId bucket) const { return buckets_[bucket].token; }
   std::size_t owned() const;
   std::vector<std::string> living() const { return members_.living(clock_()); }
+  std::uint64_t buckets_of(std::string_view member) const { return members_.buckets_of(member); }
 
  private:
   struct Bucket {

@@ -101,6 +101,12 @@ std::vector<std::string> MemberTable::living(BootTime now) const {
   return names;
 }
 
+std::uint64_t MemberTable::buckets_of(std::string_view name) const {
+  if (name == options_.self) return own_.buckets;
+  const auto found = known_.find(name);
+  return found == known_.end() ? 0 : found->second.record.buckets;
+}
+
 bool MemberTable::has_moved(std::string_view name, BootTime now) const {
   const auto found = known_.find(name);
   return found != known_.end() && found->second.moved && is_fresh(found->second, now);

@@ -74,6 +74,8 @@ class MemberTable {
   // The names of the living members, this one among them, sorted. One whose record was found, and
   // has not moved yet, counts for its lifetime: so buckets are not claimed too many at once.
   std::vector<std::string> living(BootTime now) const;
+  // How many buckets a member had by its last record.
+  std::uint64_t buckets_of(std::string_view name) const;
   // Whether a member was seen alive: its heartbeat moved, not long ago.
   bool has_moved(std::string_view name, BootTime now) const;
   // Those whose heartbeat has not moved for so long that nobody waits for them.

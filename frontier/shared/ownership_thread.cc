@@ -165,6 +165,9 @@ void OwnershipThread::release(std::vector<Command*> releases) {
 void OwnershipThread::note_status() {
   counts_.owned = ownership_.owned();
   counts_.living = ownership_.living();
+  counts_.buckets.clear();
+  for (const std::string& member : counts_.living)
+    counts_.buckets.push_back(ownership_.buckets_of(member));
   counts_.has_trouble = troubles_.has_trouble();
   const MutexLock lock(mutex_);
   status_ = counts_;

@@ -54,8 +54,9 @@ class OwnershipThread {
     std::function<void(const Error&)> failed;
   };
   struct Status {
-    std::vector<std::string> living;  // members, this one among them
-    std::size_t owned = 0;            // buckets, now
+    std::vector<std::string> living;     // members, this one among them
+    std::vector<std::uint64_t> buckets;  // of each of them, by its last record
+    std::size_t owned = 0;               // buckets, now
     std::uint64_t gained = 0;
     std::uint64_t lost = 0;  // taken by others, or emptied
     std::uint64_t released = 0;

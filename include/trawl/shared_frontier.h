@@ -17,9 +17,10 @@ namespace trawl {
 
 // The crawlers of a shared frontier, as this one sees them, some seconds old.
 struct ClusterStatus {
+  // A crawler of the crawl.
   struct Member {
     std::string name;
-    std::uint64_t buckets = 0;  // that it owns
+    std::uint64_t buckets = 0;  // that it owned at its last heartbeat
     bool is_self = false;
   };
   std::vector<Member> members;  // those that live, this one among them

@@ -127,6 +127,10 @@ TEST_F(SharedFrontierTest, TwoCrawlersFetchEachPageOnceAndBothSeeTheEnd) {
   const auto two = open("two");
   ASSERT_TRUE(wait_until([&] { return are_shared(*one, *two); }));
   EXPECT_EQ(one->cluster_status()->members.size(), 2u);
+  ASSERT_TRUE(wait_until([&] {
+    const auto members = one->cluster_status()->members;
+    return members.size() == 2 && members[0].buckets + members[1].buckets == kBuckets;
+  }));
   offer(*one, {Tree::url(0)});
   // Each looks for the end ten times a second, and saw it before.
   ASSERT_TRUE(wait_until([&] { return !one->progress()->at_end() && !two->progress()->at_end(); }));

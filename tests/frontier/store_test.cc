@@ -531,16 +531,19 @@ TEST_F(StoreTest, M1_MemoryIsWhatThePlanSays) {
   const std::uint64_t before = store_->memory();
   std::uint64_t written = 0;
   std::uint64_t most = 0;
+  bool was_flushed = false;
   for (std::uint64_t n = 0; n < 150; ++n) {
     Store::Batch batch;
     for (std::uint64_t i = 0; i < 1000; ++i)
       batch.add_pending((n * 1000 + i) * 0x9e3779b97f4a7c15, at(n * 1000 + i), record);
     write(batch);
-    most = std::max(most, store_->memory());
+    const std::uint64_t memory = store_->memory();
+    was_flushed = was_flushed || memory < most;  // sooner than by the plan, on a busy machine
+    most = std::max(most, memory);
     written += batch.bytes();
-    if (written < plan.write_buffers / 4) {  // none of it was flushed
-      EXPECT_GE(store_->memory() - before, written);
-      EXPECT_LE(store_->memory() - before, 2 * written + (1u << 20));
+    if (written < plan.write_buffers / 4 && !was_flushed) {
+      EXPECT_GE(memory - before, written);
+      EXPECT_LE(memory - before, 2 * written + (1u << 20));
     }
   }
   ASSERT_EQ(queued_hosts().size(), 150'000u);

@@ -57,6 +57,9 @@ inline constexpr std::chrono::milliseconds kLeaseTimeout = std::chrono::minutes(
 // Why a crawl is paused. The reasons are independent of each other.
 enum class PauseReason : std::uint32_t { kAsked = 1, kDiskFull = 2 };
 
+// The seeds of a config, in order. It was validated: seeds that do not parse were reported there.
+std::vector<Url> parse_seeds(const CrawlConfig& config);
+
 // The rules of a config on URLs and responses. Immutable, thread-safe.
 struct CrawlRules {
   // `redirects`: see UrlDecider::create().

@@ -31,15 +31,6 @@ namespace trawl {
 
 namespace {
 
-std::vector<Url> parse_seeds(const CrawlConfig& config) {
-  std::vector<Url> seeds;
-  for (const std::string& seed : config.crawl.seeds) {
-    // The config was validated: seeds that do not parse were reported there.
-    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
-  }
-  return seeds;
-}
-
 // How long open() waits for a frontier that is out of reach.
 constexpr std::chrono::seconds kOpeningTimeout(10);
 

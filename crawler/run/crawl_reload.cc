@@ -30,14 +30,6 @@ namespace {
 // How long a reload waits for the fetchers, which may wait for a slow disk.
 constexpr std::chrono::seconds kPatience(20);
 
-std::vector<Url> urls_of_seeds(const CrawlConfig& config) {
-  std::vector<Url> seeds;
-  for (const std::string& seed : config.crawl.seeds) {
-    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
-  }
-  return seeds;
-}
-
 }  // namespace
 
 CrawlConfig CrawlSteering::config() const {
@@ -64,7 +56,7 @@ Result<ReloadReport> CrawlSteering::reload_alone(const ReadConfig& read) {
   const bool sets_log = parts_.set_log != nullptr;
   ConfigChange change = config_change(before, parts_.read, read.config, sets_log);
   // Also without a change: blocklists may have changed.
-  auto rules = CrawlRules::create(change.next, urls_of_seeds(change.next), parts_.redirects);
+  auto rules = CrawlRules::create(change.next, parse_seeds(change.next), parts_.redirects);
   if (!rules) return tl::unexpected(rules.error());
   ReloadReport report{.changed = std::move(change.changed),
                       .needs_restart = std::move(change.needs_restart),

@@ -2,6 +2,14 @@
 
 namespace trawl {
 
+std::vector<Url> parse_seeds(const CrawlConfig& config) {
+  std::vector<Url> seeds;
+  for (const std::string& seed : config.crawl.seeds) {
+    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
+  }
+  return seeds;
+}
+
 Result<std::unique_ptr<CrawlRules>> CrawlRules::create(
     const CrawlConfig& config, const std::vector<Url>& seeds,
     std::shared_ptr<const SeedRedirects> redirects) {

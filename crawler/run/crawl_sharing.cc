@@ -180,11 +180,7 @@ bool CrawlImpl::settles_buckets(const Progress* end) {
 Result<void> CrawlImpl::settle_buckets(bool revives) const {
   // A reload may replace those in effect meanwhile, and must not wait.
   const CrawlConfig config = steering_->config();
-  std::vector<Url> seeds;
-  for (const std::string& seed : config.crawl.seeds) {
-    if (auto url = Url::parse(seed)) seeds.push_back(std::move(*url));
-  }
-  const auto rules = CrawlRules::create(config, seeds, seed_redirects_);
+  const auto rules = CrawlRules::create(config, parse_seeds(config), seed_redirects_);
   if (!rules) return tl::unexpected(rules.error());
   // URLs that an earlier run of this crawler, or another crawler, put off: the guard decides about
   // them when they are leased.

@@ -461,11 +461,11 @@ Result<bool> SharedFrontierImpl::look_for_the_end() {
   const auto told = tell_idle(commit);
   if (!told || !*told) {
     ownership_.set_idle(0);
-    return told;
+    return told.map([](const auto&) { return false; });
   }
-  const auto progress = end_.progress();
+  const auto progress = end_.progress(**told);
   if (!progress) return tl::unexpected(progress.error());
-  bool is_end = progress->at_end() && is_idle_at(commit);
+  const bool is_end = progress->at_end() && is_idle_at(commit);
   {
     const MutexLock lock(watching_);
     end_seen_.reset();
@@ -476,17 +476,17 @@ Result<bool> SharedFrontierImpl::look_for_the_end() {
 }
 
 // Others conclude from this, and from what they read themselves.
-Result<bool> SharedFrontierImpl::tell_idle(std::uint64_t commit) {
-  if (!is_idle_at(commit)) return false;
-  const auto scan = end_.scan();
+Result<std::optional<CrawlEnd::Scan>> SharedFrontierImpl::tell_idle(std::uint64_t commit) {
+  if (!is_idle_at(commit)) return std::nullopt;
+  auto scan = end_.scan();
   if (!scan) return tl::unexpected(scan.error());
   IdleMark mark;
   for (BucketId bucket = 0; bucket < buckets_; ++bucket) {
     if (turnover_.is_leasable(bucket)) mark.add(bucket, scan->buckets[bucket].version);
   }
-  if (!is_idle_at(commit)) return false;
+  if (!is_idle_at(commit)) return std::nullopt;
   ownership_.set_idle(mark.value());
-  return true;
+  return std::optional(*std::move(scan));
 }
 
 Result<ClusterStatus> SharedFrontierImpl::cluster_status() const {

@@ -102,7 +102,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   void watch();
   // Whether this process had nothing to do.
   Result<bool> look_for_the_end();
-  Result<bool> tell_idle(std::uint64_t commit);
+  // What it saw meanwhile; nothing if this process has something to do.
+  Result<std::optional<CrawlEnd::Scan>> tell_idle(std::uint64_t commit);
   // Whether this process has nothing to do, as of that commit.
   bool is_idle_at(std::uint64_t commit) const;
   SharedBudget& budget(SharedLimit of) TRAWL_REQUIRES(control_) {

@@ -20,7 +20,7 @@ namespace trawl {
 // A frontier that is not shared has one partition, without end. In a shared one they come and go
 // with the buckets that this process owns: open() when a bucket was loaded; close() when it is lost
 // or handed over, so that nothing new is admitted to it; remove() by the writer, with the group
-// after close() (Operation::retires). That group was collected when no operation was inside the
+// after close() (Operation::retired). That group was collected when no operation was inside the
 // gate, so each thread that admitted to the partition is in it or was in one before, and none uses
 // it afterwards. Thread-safe.
 class Partitions {

@@ -75,11 +75,14 @@ Progress CrawlEnd::conclude(const Scan& first, const Scan& second) {
 
 Result<Progress> CrawlEnd::progress() {
   const auto first = scan();
-  if (!first) return tl::unexpected(first.error());
-  if (!first->progress.at_end()) return Progress{};
+  return first ? progress(*first) : tl::unexpected(first.error());
+}
+
+Result<Progress> CrawlEnd::progress(const Scan& first) {
+  if (!first.progress.at_end()) return Progress{};
   const auto second = scan();
   if (!second) return tl::unexpected(second.error());
-  return conclude(*first, *second);
+  return conclude(first, *second);
 }
 
 }  // namespace trawl

@@ -43,6 +43,8 @@ class CrawlEnd {
     Progress progress;
   };
   Result<Scan> scan();
+  // As progress(), for a caller that has looked once already since it is idle.
+  Result<Progress> progress(const Scan& first);
   static Progress conclude(const Scan& first, const Scan& second);
 
  private:

@@ -442,7 +442,7 @@ def limits_of_hosts(test, directory, options):
         # 20 pages of other hosts link to 20 pages each of one host. The buckets are shared out before
         # the first of them is answered.
         tree = Tree(421, 60, fanout=20, crowd=400)
-        with Scene(test, directory, options, key.replace("_", "-"), tree, stall=2.0) as scene:
+        with Scene(test, directory, options, key.replace("_", "-"), tree, stall=4.0) as scene:
             def crowd():
                 return [fetch for fetch in judge.pages_of(scene.site.fetches()) if fetch.host == tree.hosts[0]]
 

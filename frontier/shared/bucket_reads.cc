@@ -11,6 +11,7 @@
 #include "frontier/shared/bucket_store.h"
 #include "frontier/shared/redis_values.h"
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/store_records.h"
 
 namespace trawl {
 namespace {

@@ -28,23 +28,24 @@ export CCACHE_DEPEND=1
 
 logs=build/logs
 mkdir -p "$logs"
+rm -f "$logs"/*-test.log
 jobs=$(nproc)
 # Tests at once: most wait for servers, delays and disks more than they compute.
 tests=$((3 * jobs))
-failed=()
+failed=$logs/failed # names of stages, a line each
+: >"$failed"
 
 # stage NAME COMMAND...: runs a command with its output in a log; shows the log's end if it fails.
 stage() {
   local name=$1 log="$logs/${1// /-}.log" start=$SECONDS
   shift
-  printf '== %s ' "$name"
   if "$@" >"$log" 2>&1 </dev/null; then
-    printf '(%d s)\n' $((SECONDS - start))
+    printf '== %s (%d s)\n' "$name" $((SECONDS - start))
     return 0
   fi
-  printf 'FAILED (%d s); the end of %s:\n' $((SECONDS - start)) "$log"
-  tail -n 200 "$log" | sed 's/^/   /'
-  failed+=("$name")
+  printf '== %s FAILED (%d s); the end of %s:\n%s\n' "$name" $((SECONDS - start)) "$log" \
+    "$(tail -n 200 "$log" | sed 's/^/   /')"
+  echo "$name" >>"$failed"
   return 1
 }
 
@@ -56,19 +57,47 @@ failures() {
   grep -E -A 8 ': Failure$|^FAILED:|^E  |runtime error:|(ERROR|WARNING): [A-Za-z]+Sanitizer' "$logs/$1-test.log" | head -n 80 || true
 }
 
-# suite PRESET [WRAPPER...]: configures, builds and tests a preset.
-suite() {
-  local preset=$1
-  shift
-  rm -f "$logs/$preset-test.log"
-  stage "$preset configure" "$@" cmake --preset "$preset" || return 0
-  stage "$preset build" "$@" cmake --build --preset "$preset" -j "$jobs" || return 0
-  # Libraries that are not built with ThreadSanitizer make it report, rarely, races that are none; a
-  # race of ours comes again. (`ctest --preset tsan` alone does not repeat.)
-  local repeat=()
-  if [[ $preset == tsan ]]; then repeat=(--repeat until-pass:3); fi
-  stage "$preset test" "$@" ctest --preset "$preset" -j "$tests" "${repeat[@]}" || return 0
+# ThreadSanitizer needs the address space as it was before kernels randomised more of it.
+no_aslr=()
+if setarch -R true 2>/dev/null; then no_aslr=(setarch -R); fi
+
+# build PRESET [WRAPPER...]: configures and builds a preset.
+build() {
+  local preset=$1 wrapper=("${@:2}")
+  if [[ $preset == tsan ]]; then wrapper+=("${no_aslr[@]}"); fi
+  stage "$preset configure" "${wrapper[@]}" cmake --preset "$preset" &&
+    stage "$preset build" "${wrapper[@]}" cmake --build --preset "$preset" -j "$jobs"
+}
+
+# run_tests PRESET: the tests of a preset that is built.
+run_tests() {
+  local preset=$1 wrapper=() repeat=()
+  if [[ $preset == tsan ]]; then
+    wrapper=("${no_aslr[@]}")
+    # Libraries that are not built with ThreadSanitizer make it report, rarely, races that are none; a
+    # race of ours comes again. (`ctest --preset tsan` alone does not repeat.)
+    repeat=(--repeat until-pass:3)
+  fi
+  stage "$preset test" "${wrapper[@]}" ctest --preset "$preset" -j "$tests" "${repeat[@]}" || return 0
   closing_lines "$preset" | sed -n 's/.*tests passed.*/   &/p'
+}
+
+# run PRESET...: builds and tests presets. A build computes and most tests wait: while the tests of
+# one preset run, the next is built in the time that they leave.
+run() {
+  local built=no building='' next
+  if build "$1"; then built=yes; fi
+  while (($# > 0)); do
+    next=${2-}
+    if [[ -n $next ]]; then
+      build "$next" nice -n 19 &
+      building=$!
+    fi
+    if [[ $built == yes ]]; then run_tests "$1"; fi
+    built=no
+    if [[ -n $next ]] && wait "$building"; then built=yes; fi
+    shift
+  done
 }
 
 scripts/deps.sh build test
@@ -79,29 +108,23 @@ if [[ $all == yes ]]; then
   stage "words check" scripts/check_words.py || true
   stage "atomics check" scripts/check_atomics.py || true
   stage "locks check" scripts/check_locks.py || true
-  # ThreadSanitizer needs the address space as it was before kernels randomised more of it.
-  no_aslr=()
-  if setarch -R true 2>/dev/null; then no_aslr=(setarch -R); fi
   suites=(asan tsan e2e)
-  suite asan
-  suite tsan "${no_aslr[@]}"
-  suite e2e
 else
   suites=(release)
-  suite release
 fi
+run "${suites[@]}"
 
 echo
 for preset in "${suites[@]}"; do
   if [[ -f $logs/$preset-test.log ]]; then
     echo "== $preset: ctest says"
     closing_lines "$preset"
-    if [[ " ${failed[*]-} " == *" $preset test "* ]]; then failures "$preset"; fi
+    if grep -qx "$preset test" "$failed"; then failures "$preset"; fi
   fi
 done
 echo
-if ((${#failed[@]} > 0)); then
-  (IFS=,; echo "FAILED after ${SECONDS} s: ${failed[*]}")
+if [[ -s $failed ]]; then
+  echo "FAILED after ${SECONDS} s: $(paste -sd, "$failed")"
   exit 1
 fi
 echo "All passed in ${SECONDS} s."

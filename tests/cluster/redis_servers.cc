@@ -101,7 +101,10 @@ RedisServer::~RedisServer() {
 }
 
 void RedisServer::start() {
-  Words command = {"redis-server",
+  Words command = {"setpriv",  // a test that is killed leaves no server behind
+                   "--pdeathsig",
+                   "KILL",
+                   "redis-server",
                    "--port",
                    port(),
                    "--bind",

@@ -24,6 +24,7 @@ using Words = std::vector<std::string>;
 // What a program printed.
 std::string output_of(const Words& command);
 
+// It dies with the thread that started it.
 class RedisServer {
  public:
   // A server with no data, further options as on the command line.

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import trawl_testing as t
+from redis_cluster import die_with_parent
 
 
 def free_port():
@@ -25,7 +26,7 @@ def free_port():
 
 
 class RedisServer:
-    """Ends with its `with` block. `options`: as on the command line of redis-server."""
+    """Ends with its `with` block, or the thread that started it. `options`: as on the command line."""
 
     def __init__(self, directory, *options):
         if not shutil.which("redis-server") or not shutil.which("redis-cli"):
@@ -46,7 +47,7 @@ class RedisServer:
     def start(self):
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
                    "--dir", str(self.directory), "--logfile", "redis.log", *self.options]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent)
         until = time.monotonic() + 30
         while not self._answers():
             if self.process.poll() is not None or time.monotonic() > until:

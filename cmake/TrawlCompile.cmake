@@ -17,8 +17,11 @@ endif()
 target_compile_options(trawl_compile INTERFACE -ffunction-sections -fdata-sections)
 target_link_options(trawl_compile INTERFACE LINKER:--gc-sections)
 if(TRAWL_SANITIZE)
-  target_compile_options(trawl_compile INTERFACE -fsanitize=${TRAWL_SANITIZE} -fno-omit-frame-pointer)
-  target_link_options(trawl_compile INTERFACE -fsanitize=${TRAWL_SANITIZE})
+  # A target with the property TRAWL_UNSANITIZED goes without. (Options of its own come before these.)
+  set(sanitized "$<NOT:$<BOOL:$<TARGET_PROPERTY:TRAWL_UNSANITIZED>>>")
+  target_compile_options(trawl_compile INTERFACE "$<${sanitized}:-fsanitize=${TRAWL_SANITIZE}>"
+                         -fno-omit-frame-pointer)
+  target_link_options(trawl_compile INTERFACE "$<${sanitized}:-fsanitize=${TRAWL_SANITIZE}>")
   if(TRAWL_SANITIZE MATCHES "undefined")
     # The checks left out take half of a build's time, and AddressSanitizer finds the same errors:
     # null pointers, dead objects, accesses beyond an object. Alignment does not matter on x86.

@@ -101,10 +101,7 @@ std::string named(const std::vector<Places>& keys, std::uint64_t before) {
 }
 
 constexpr Layout kLayouts[] = {
-// ThreadSanitizer takes its time, and the tests here start no thread.
-#ifndef __SANITIZE_THREAD__
     {.places_per_word = 1, .stripes = 3},
-#endif
     {.places_per_word = 1, .stripes = 2},  // the first and the last share a lock
     {.places_per_word = 2, .stripes = 2},  // the first two share a word
 };

@@ -8,6 +8,7 @@
 #include "frontier/shared/shared_store.h"
 #include "tests/cluster/owner_batches.h"
 #include "tests/cluster/redis_fixture.h"
+#include "tests/support/slowdown.h"
 
 namespace trawl {
 namespace {
@@ -35,7 +36,9 @@ class SharedStoreLoadTest : public test::RedisFixture {
 };
 
 TEST_F(SharedStoreLoadTest, ALargeBucketIsLoadedQuickly) {
-  constexpr std::uint64_t kUrls = 1'000'000, kHosts = 100'000;
+  constexpr std::uint64_t kUrls = 1'000'000 / test::kSlowdown, kHosts = 100'000 / test::kSlowdown;
+  constexpr std::uint64_t kOfABatch = 250;
+  static_assert(kUrls % kOfABatch == 0);
   auto first = open();
   ASSERT_TRUE(first->take(3, "a", claim("a"), {}));
   Counters counters;
@@ -45,7 +48,7 @@ TEST_F(SharedStoreLoadTest, ALargeBucketIsLoadedQuickly) {
   for (std::uint64_t n = 0; n < kUrls;) {
     batch.clear();
     std::vector<Fingerprint> fingerprints;
-    for (std::uint64_t i = 0; i < 200; ++i, ++n) {
+    for (std::uint64_t i = 0; i < kOfABatch; ++i, ++n) {
       fingerprints.push_back({.high = lowest, .low = n * 0x9e3779b97f4a7c15});
       if (n < 3 * kHosts)
         batch.add_pending(lowest + n % kHosts, {.priority = 0, .sequence = n}, record);

@@ -18,6 +18,7 @@
 #include "filter/snapshot/snapshot_writer.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/run_together.h"
+#include "tests/support/slowdown.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {

@@ -8,15 +8,6 @@
 
 namespace trawl::test {
 
-// By how much less a test does where a sanitizer slows it down.
-#ifdef __SANITIZE_THREAD__
-inline constexpr int kSlowdown = 16;
-#elif defined(__SANITIZE_ADDRESS__)
-inline constexpr int kSlowdown = 4;
-#else
-inline constexpr int kSlowdown = 1;
-#endif
-
 // Runs task(t) for t = 0 .. threads - 1 at the same time.
 template <class Task>
 void run_together(std::size_t threads, Task&& task) {

@@ -231,8 +231,15 @@ void BucketTurnover::load_next() {
     const MutexUnlock unlocked(mutex_);
     loaded = calls_.load(bucket, gain.token, gain.meta);
   }
+  if (!loaded && hands_over_ && !state.was_lost) {
+    // As it was claimed: others need not wait for the end of the lease.
+    state.stage = Stage::kRetiring;
+    out_.push_back(bucket);
+    changed_.notify_all();
+    return;
+  }
   if (!loaded) {
-    const bool expected = state.was_lost || stopping_ || hands_over_;
+    const bool expected = state.was_lost || stopping_;
     state.stage = Stage::kAbsent;
     state.token.clear();
     state.was_lost = state.is_wanted_elsewhere = false;

@@ -129,6 +129,7 @@ class CrawlImpl final : public Crawl {
   Result<void> return_portions();
   // Logs when crawlers come and go, and what of Redis this one waits for.
   void watch_cluster();
+  void tell_share(const ClusterStatus& status, std::chrono::steady_clock::time_point now);
   void limit_waits();
   // Applies what each run does at its start (held URLs that its rules allow, failed URLs that are
   // due, parked hosts) to the buckets that this crawler got. Returns whether that is in progress,
@@ -248,6 +249,12 @@ class CrawlImpl final : public Crawl {
   mutable ClusterStatus last_cluster_ TRAWL_GUARDED_BY(last_stats_mutex_);
   std::chrono::steady_clock::time_point watched_{};
   ClusterStatus watched_status_;
+  struct Share {
+    std::size_t members = 0, owned = 0;
+    friend bool operator==(const Share&, const Share&) = default;
+  };
+  Share share_, told_share_;
+  std::chrono::steady_clock::time_point share_since_{};
   std::uint64_t gained_ = 0;   // ClusterStatus::gained as it was seen last
   std::uint64_t settled_ = 0;  // and of the last work of settles_buckets()
   std::chrono::steady_clock::time_point gained_at_{};

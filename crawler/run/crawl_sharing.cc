@@ -108,6 +108,21 @@ void CrawlImpl::limit_waits() {
                       [this] { shared_->stop_waiting(); });
 }
 
+// When it has not changed for a while: buckets come and go one after the other.
+void CrawlImpl::tell_share(const ClusterStatus& status, steady_clock::time_point now) {
+  const Share share{.members = status.members.size(), .owned = status.owned};
+  if (share != share_) {
+    share_ = share;
+    share_since_ = now;
+  }
+  if (share == told_share_ || now < share_since_ + kCalm || share.members == 0) return;
+  told_share_ = share;
+  room_log(LogRoom::kFrontier)
+      .info("{} crawler{} the crawl {}; this one has {} of {} buckets", share.members,
+            share.members == 1 ? " works on" : "s share", config_.cluster.name, share.owned,
+            status.buckets);
+}
+
 void CrawlImpl::watch_cluster() {
   const auto now = steady_clock::now();
   if (context_->phase() != CrawlPhase::kRunning) limit_waits();
@@ -120,11 +135,7 @@ void CrawlImpl::watch_cluster() {
     else
       room_log(LogRoom::kFrontier).warn("the crawl waits for Redis: {}", status.waits_for);
   }
-  if (status.members.size() != watched_status_.members.size() && !watched_status_.members.empty()) {
-    room_log(LogRoom::kFrontier)
-        .info("{} crawlers share the crawl {}; this one has {} of {} buckets",
-              status.members.size(), config_.cluster.name, status.owned, status.buckets);
-  }
+  tell_share(status, now);
   if (status.gained != gained_) {
     gained_ = status.gained;
     gained_at_ = now;

@@ -45,10 +45,12 @@ Result<void> MemberTable::see(const std::vector<Seen>& members, BootTime now) {
       continue;
     }
     const auto [at, added] = known_.try_emplace(seen.name, Known{seen.record, now});
+    if (has_missed_) at->second.since = now;
     if (added || at->second.record == seen.record) continue;
     // A process that was started again under the same name goes on with the record.
     at->second = {.record = seen.record, .since = now, .moved = true};
   }
+  has_missed_ = false;
   if (!has_rival) rival_.reset();
   std::erase_if(known_, [&](const auto& one) {
     return std::ranges::none_of(members, [&](const Seen& s) { return s.name == one.first; });
@@ -66,6 +68,11 @@ Result<void> MemberTable::see_rival(const MemberRecord& record, BootTime now) {
                              options_.self));
   }
   return {};
+}
+
+void MemberTable::miss() {
+  rival_.reset();
+  has_missed_ = true;
 }
 
 std::optional<MemberTable::Beat> MemberTable::next_beat(std::uint64_t buckets, std::uint64_t idle,

@@ -55,7 +55,7 @@ class MemberTable {
   // this member.
   Result<void> see(const std::vector<Seen>& members, BootTime now);
   // They could not be read: what happened meanwhile is not known.
-  void miss() { rival_.reset(); }
+  void miss();
 
   // The next heartbeat of this member, to be written if its record is its own, is absent, or is
   // `replaces`. Nothing while the name belongs to another process.
@@ -89,12 +89,13 @@ class MemberTable {
   };
   Result<void> see_rival(const MemberRecord& record, BootTime now);
   bool is_fresh(const Known& known, BootTime now) const {
-    return now - known.since < 2 * options_.lease;
+    return now - known.since < options_.lease;
   }
 
   Options options_;
   MemberRecord own_;
   bool has_name_ = false;
+  bool has_missed_ = false;
   std::optional<Known> rival_;                       // who has the name
   std::map<std::string, Known, std::less<>> known_;  // the others
 };

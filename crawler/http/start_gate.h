@@ -27,6 +27,9 @@ class StartGate {
   // Called when the name was resolved, before a connection is opened or a kept one used. `address`:
   // the server's, as text; empty if unknown because a proxy resolves the name.
   virtual Answer ask(std::string_view address) = 0;
+  // Called after kNow, once the connection is open. False: the request ends unsent, as if kLater
+  // had been the answer.
+  virtual bool may_send() { return true; }
   // Called once after kNow. `when`: the time the request was sent; absent: it was not sent.
   // `address`: the address used if it differs from the one asked with, else empty.
   virtual void sent(std::optional<Time> when, std::string_view address) = 0;

@@ -559,6 +559,10 @@ int Transfer::take_connection(std::string_view remote_ip, int remote_port, int l
     response_.connection_was_stale = reused_ && !verdict_.failure;
     return CURL_PREREQFUNC_ABORT;
   }
+  if (gate_ != nullptr && !gate_->may_send()) {
+    fail(sent_away(std::chrono::steady_clock::now()));
+    return CURL_PREREQFUNC_ABORT;
+  }
   connection_ = OpenConnections::key_of(remote_ip, remote_port, local_port);
   if (opened_socket_) {
     context_.connections.add(connection_, local_port, sockets_,

@@ -11,6 +11,7 @@
 
 #include "trawl/canonicalizer.h"
 #include "trawl/frontier.h"
+#include "trawl/shared_frontier.h"
 
 #include "base/mutex.h"
 #include "base/rate_limiter.h"
@@ -82,6 +83,7 @@ struct CrawlContext {
   const CrawlConfig& config;
   const CrawlRules& rules;
   Frontier& frontier;
+  const SharedFrontier* shared;  // the same; null: it is this crawler's alone
   Output& output;
   PageQuota& pages;
   ConnectionShares& connections;

@@ -116,6 +116,7 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
   context_.reset(new CrawlContext{config_,
                                   *rules_,
                                   *frontier_,
+                                  shared_,
                                   *output_,
                                   *pages_,
                                   *shares_,

@@ -115,7 +115,9 @@ void CrawlImpl::tell_share(const ClusterStatus& status, steady_clock::time_point
     share_ = share;
     share_since_ = now;
   }
-  if (share == told_share_ || now < share_since_ + kCalm || share.members == 0) return;
+  if (share == told_share_ || share.members == 0 ||
+      now < share_since_ + config_.cluster.takeover_after / 2)
+    return;
   told_share_ = share;
   room_log(LogRoom::kFrontier)
       .info("{} crawler{} the crawl {}; this one has {} of {} buckets", share.members,

@@ -52,6 +52,10 @@ class FrontierStartGate final : public StartGate {
     return {Answer::When::kLater, turn->at};
   }
 
+  bool may_send() override {
+    return context_.shared == nullptr || !paced_ || !own_ || context_.shared->may_send(turn_);
+  }
+
   void sent(std::optional<Time> when, std::string_view address) override {
     if (when) context_.tally.note_start(host_, *when);
     if (!paced_) return;

@@ -31,6 +31,7 @@ struct ScriptedGate final : StartGate {
     if (asked.size() > answers.size()) return {When::kNow, Clock::now()};
     return answers[asked.size() - 1];
   }
+  bool may_send() override { return sends; }
   void sent(std::optional<Time> when, std::string_view address) override {
     told.emplace_back(when);
     other_address = address;
@@ -40,6 +41,7 @@ struct ScriptedGate final : StartGate {
   std::vector<std::string> asked;
   std::vector<std::optional<Time>> told;
   std::string other_address;
+  bool sends = true;
 };
 
 HttpResponse get_through(HttpClient& client, const std::string& url,
@@ -95,6 +97,23 @@ TEST(HttpClientGate, ARequestThatIsSentAwayOpensNoConnection) {
   EXPECT_TRUE(gate->told.empty());
   EXPECT_EQ(server.connections(), 0);
   EXPECT_EQ(client->active(), 0u);
+}
+
+// As after a standstill while it was connected.
+TEST(HttpClientGate, IsAskedAgainWhenTheConnectionIsOpen) {
+  const RawServer server(answer_ok);
+  const auto client = test::client_of(quick());
+  for (int i = 0; i < 2; ++i) {  // the second time over the same connection
+    const auto gate = std::make_shared<ScriptedGate>();
+    gate->sends = false;
+    const auto response = get_through(*client, server.url("/"), gate);
+    EXPECT_EQ(response.status, 0);
+    EXPECT_EQ(response.failure, FetchError::kAborted);
+    EXPECT_TRUE(response.not_before.has_value());
+    EXPECT_EQ(gate->told, std::vector<std::optional<StartGate::Time>>{std::nullopt});
+    EXPECT_EQ(server.requests().size(), static_cast<std::size_t>(i));
+    EXPECT_EQ(get_through(*client, server.url("/"), std::make_shared<ScriptedGate>()).status, 200);
+  }
 }
 
 TEST(HttpClientGate, IsToldOfARequestThatWasNotSentAndOfAnotherAddress) {

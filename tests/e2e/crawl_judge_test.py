@@ -49,6 +49,12 @@ def wrong_gaps(test, tree, log):
                "robots.txt too early")
     test.check(not judge.judge_gaps([*log, close], DELAY, thaws=[("c7", close.at - 0.01)]), "a request that "
                "was sent when its crawler thawed")
+    after = close._replace(at=close.at + 0.05, path="/after", agent="c8")
+    test.check(not judge.judge_gaps([*log, close, after], DELAY, thaws=[("c7", close.at - 0.01)]),
+               "and the next one after it")
+    another = after._replace(agent="c7"), after._replace(at=after.at + 0.04)
+    test.check(judge.judge_gaps([*log, close, *another], DELAY, thaws=[("c7", close.at - 0.01)]),
+               "two that were sent when it thawed")
     test.check(judge.judge_gaps([*log, close], DELAY, thaws=[("c8", close.at - 0.01)]), "another one thawed")
     test.check(judge.judge_gaps([*log, close], DELAY, thaws=[("c7", close.at - 1)]), "it thawed before")
     # A host of the same domain, at the same time.

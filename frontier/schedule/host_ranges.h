@@ -39,6 +39,8 @@ class HostRanges {
     std::vector<HostIndex> stopped = {};
     std::size_t resumed = 0;
     SteadyTime ask_again = SteadyTime::max();
+    // The store was out of reach: no host without a head has a turn until then.
+    SteadyTime read_again = SteadyTime::min();
   };
 
   void take(const HostRange& hosts, SteadyTime since) {

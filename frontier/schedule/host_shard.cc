@@ -34,7 +34,7 @@ Result<void> HostShard::read_store(const std::function<void()>& after_read, Read
 }
 
 Result<void> HostShard::read_heads(HeadRead& read) {
-  auto done = read_store(after_read_, [&] { return store_.read_queues(read.queues); });
+  auto done = read_store(after_read_, [&] { return store_.read_queues_at_once(read.queues); });
   const bool failed = !done && !state_.lost_any(read);
   state_.end_read(read, done.has_value());
   return failed ? done : Result<void>{};
@@ -146,6 +146,7 @@ void HostShard::end_drop(HostId host, std::uint64_t dropped) {
   for (;;) {
     if (HeadRead read = state_.begin_read_of(host); !read.empty()) {
       if (auto done = read_heads(read); !done) return state_.fail(done.error());
+      if (read.queues.front().away) break;  // read when it is to be leased from
     } else if (state_.reads_head_of(host)) {
       read_ended_.wait(mutex_);
     } else {

@@ -14,7 +14,8 @@
 // nothing. The same host may have come back with another number by then.
 //
 // While ShardOptions::may_lease() is false for a range, its hosts that are due leave the schedule,
-// each once, until it is true again: a million of them must not hold up the others.
+// each once, until it is true again: a million of them must not hold up the others. So do hosts
+// without URLs in memory while the store does not answer for their range.
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -29,6 +30,9 @@ namespace {
 // put back on the schedule at once.
 constexpr std::chrono::milliseconds kAskAgain(25);
 constexpr std::size_t kResumedAtOnce = 1024;
+// The pause before the store is asked again about a range for which it did not answer. It answers
+// without waiting while it knows that it cannot.
+constexpr std::chrono::milliseconds kReadAgain(100);
 
 }  // namespace
 
@@ -83,16 +87,33 @@ bool ShardState::may_lease_now(HostId id) const {
   return range != nullptr && may_lease_from(*range);
 }
 
-// Takes a host whose turn has come off the schedule if nothing may be leased from it now.
+bool ShardState::may_read_now(HostId id) const {
+  if (!may_lease_now(id)) return false;
+  return !options_.in_ranges || ranges_.find(id)->read_again <= last_now_;
+}
+
+void ShardState::put_off_reads(HostId id) {
+  HostRanges::Taken* const range = options_.in_ranges ? ranges_.find(id) : nullptr;
+  if (range != nullptr) range->read_again = look_at_clock() + kReadAgain;
+}
+
+// Takes a host whose turn has come off the schedule if nothing can be leased from it now.
 bool ShardState::stops(HostIndex i) {
   HostRanges::Taken* const range = ranges_.find(hosts_[i].id);
-  if (range != nullptr && may_lease_from(*range)) return false;
+  const bool may_lease = range != nullptr && may_lease_from(*range);
+  const bool waits = may_lease && hosts_[i].queue.head_empty() && range->read_again > last_now_;
+  if (may_lease && !waits) return false;
   unschedule(i);
   if (range == nullptr) return true;  // it is being forgotten
   hosts_[i].stopped = true;
   range->stopped.push_back(i);
-  if (range->ask_again == SteadyTime::max()) range->ask_again = last_now_ + kAskAgain;
-  stopped_until_ = std::min(stopped_until_, range->ask_again);
+  const SteadyTime before = range->ask_again;
+  if (waits) {
+    range->ask_again = range->read_again;  // also if others were about to be resumed
+  } else if (before == SteadyTime::max()) {
+    range->ask_again = last_now_ + kAskAgain;
+  }
+  if (range->ask_again != before) stopped_until_ = ranges_.ask_again();
   return true;
 }
 
@@ -115,6 +136,11 @@ void ShardState::resume_stopped(SteadyTime now) {
       range.stopped = {};
       range.resumed = 0;
       range.ask_again = SteadyTime::max();
+    } else if (range.resumed > range.stopped.size() / 2) {
+      // They may stop again and again.
+      range.stopped.erase(range.stopped.begin(),
+                          range.stopped.begin() + static_cast<std::ptrdiff_t>(range.resumed));
+      range.resumed = 0;
     }
   }
   stopped_until_ = ranges_.ask_again();

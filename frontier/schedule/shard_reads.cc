@@ -69,11 +69,13 @@ void ShardState::begin_wanted(std::size_t hosts, std::size_t limit, HeadRead& re
     if (i >= hosts_.end() || !hosts_[i].wants_head) continue;  // forgotten, or read alone
     Host& host = hosts_[i];
     if (host.queue.has_rest() && host.drops == 0 && host.queue.head_urls() < limit &&
-        may_lease_now(host.id)) {
+        may_read_now(host.id)) {
       begin_read(i, limit, read);
     } else {
       host.wants_head = false;
-      if (host.awaits_head) reschedule(i);
+      if (!host.awaits_head) continue;
+      stop_awaiting_head(host);
+      if (!options_.in_ranges || !host.queue.has_urls() || !stops(i)) reschedule(i);
     }
   }
   passed_ = 0;
@@ -150,7 +152,9 @@ bool ShardState::reads_head_of(HostId id) const {
 void ShardState::end_read(HeadRead& read, bool succeeded) {
   heads_.unreserve(read.reserved);
   for (const HeadRead::Part& part : read.parts) {
-    end_read_of(part.host, read.queues[part.queue], read.is_ahead, succeeded);
+    QueueRead& queue = read.queues[part.queue];
+    if (queue.away) put_off_reads(queue.host);
+    end_read_of(part.host, queue, read.is_ahead, succeeded && !queue.away);
     if (hosts_[part.host].gone) {
       remove_if_read(part.host);
     } else {

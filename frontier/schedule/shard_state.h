@@ -355,7 +355,9 @@ class ShardState {
   void rest_group(HostId id, GroupRateLimiter& clocks, GroupId group) const;
   bool may_lease_from(const HostRanges::Taken& range) const;
   bool may_lease_now(HostId id) const;
+  bool may_read_now(HostId id) const;
   bool stops(HostIndex host);
+  void put_off_reads(HostId id);
   void resume_stopped(SteadyTime now);
   bool may_wake(HostId id) const;
   std::optional<SleepingHosts::Host> next_to_wake();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <list>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,18 @@ constexpr std::size_t kMostRead = std::size_t{1} << 60;
 // One of the reads, as far as it has come.
 class QueueProgress {
  public:
-  explicit QueueProgress(const BucketQueueRead& of) : of_(of) {
+  explicit QueueProgress(BucketQueueRead& of) : of_(of) {
+    of_.away.reset();
     of_.read->urls.clear();
-    of_.read->ended = false;
+    of_.read->ended = of_.read->away = false;
     begin_queue();
   }
 
   bool done() const { return done_; }
+  void stop(Error away) {
+    of_.away = std::move(away);
+    of_.read->away = done_ = true;
+  }
   BucketStore::QueuePart next() const {
     return {.bucket = of_.bucket,
             .host = of_.read->host,
@@ -63,7 +69,7 @@ class QueueProgress {
     size_ = std::min(read.limit - read.urls.size(), kMostRead / 8) + 1 + (read.after ? kBefore : 0);
   }
 
-  BucketQueueRead of_;
+  BucketQueueRead& of_;
   std::size_t at_ = 0;    // the queue that is read
   std::size_t size_ = 0;  // of the part of it that is read
   std::size_t bytes_ = 0;
@@ -72,10 +78,8 @@ class QueueProgress {
 
 }  // namespace
 
-Result<void> read_bucket_queues(BucketStore& buckets, std::span<const BucketQueueRead> reads) {
-  std::vector<QueueProgress> open;
-  for (const BucketQueueRead& read : reads)
-    open.emplace_back(read);
+Result<void> read_bucket_queues(BucketStore& buckets, std::span<BucketQueueRead> reads) {
+  std::list<QueueProgress> open(reads.begin(), reads.end());
   for (;;) {
     std::erase_if(open, [](const QueueProgress& one) { return one.done(); });
     if (open.empty()) return {};
@@ -83,9 +87,16 @@ Result<void> read_bucket_queues(BucketStore& buckets, std::span<const BucketQueu
     for (const QueueProgress& one : open)
       parts.push_back(one.next());
     auto queues = buckets.read_queues(parts);
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      if (!queues[i]) return tl::unexpected(queues[i].error());
-      open[i].take(std::move(*queues[i]));
+    std::size_t i = 0;
+    for (QueueProgress& one : open) {
+      auto& queue = queues[i++];
+      if (queue) {
+        one.take(std::move(*queue));
+      } else if (queue.error().code == ErrorCode::kUnavailable) {
+        one.stop(std::move(queue.error()));
+      } else {
+        return tl::unexpected(queue.error());
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,10 @@ namespace {
 constexpr std::chrono::milliseconds kPause{50};  // between attempts to read
 constexpr std::size_t kHostsOfARead = 1000;      // whose queues are read together
 constexpr std::uint64_t kUrlsOfARead = 1000;     // of one queue
+// Of a read for a thread that leases, whose transfers stand still meanwhile: those of a fetcher. A
+// client waits for another 250 ms for answers that are on their way, and as many seconds may pass
+// until the replica of a master that has died takes its place.
+constexpr std::chrono::milliseconds kPatienceAtOnce{50};
 
 tl::unexpected<Error> not_owned() {
   return error(ErrorCode::kInUse, "another crawler owns the bucket now");
@@ -28,17 +33,18 @@ tl::unexpected<Error> not_owned() {
 
 Result<std::unique_ptr<SharedStore>> SharedStore::open(Options options) {
   Connections connections;
-  const auto connect = [&](Connection& connection) -> Result<void> {
+  const auto connect = [&](Connection& connection,
+                           std::chrono::milliseconds patience) -> Result<void> {
     auto opened = BucketConnection::open(options.redis, BucketKeys(options.crawl),
-                                         options.replicated, options.patience);
+                                         options.replicated, patience);
     if (!opened) return tl::unexpected(opened.error());
     connection = std::move(*opened);
     return {};
   };
-  for (Connection& reader : connections.readers)
-    if (auto done = connect(reader); !done) return tl::unexpected(done.error());
-  if (auto done = connect(connections.loader); !done) return tl::unexpected(done.error());
-  if (auto done = connect(connections.writer); !done) return tl::unexpected(done.error());
+  for (Connection& one : connections.at_once)
+    if (auto done = connect(one, kPatienceAtOnce); !done) return tl::unexpected(done.error());
+  for (Connection* const one : {&connections.reader, &connections.loader, &connections.writer})
+    if (auto done = connect(*one, options.patience); !done) return tl::unexpected(done.error());
   return std::unique_ptr<SharedStore>(new SharedStore(std::move(options), std::move(connections)));
 }
 
@@ -73,8 +79,11 @@ std::vector<SharedStore::BucketPtr> SharedStore::owned() const {
 
 std::string SharedStore::waits_for() const {
   if (std::string why = writer_.waits_for(); !why.empty()) return why;
-  const MutexLock lock(mutex_);
-  return reads_wait_.empty() ? std::string() : reads_wait_.begin()->second;
+  {
+    const MutexLock lock(mutex_);
+    if (!reads_wait_.empty()) return reads_wait_.begin()->second;
+  }
+  return nodes_away_.waits_for(std::chrono::steady_clock::now());
 }
 
 template <class Read>
@@ -95,12 +104,6 @@ Result<void> SharedStore::with_patience(BucketConnection& connection, const Read
     if (bucket != nullptr && bucket->ended()) return not_owned();
     std::this_thread::sleep_for(kPause);
   }
-}
-
-// A thread has always the same one.
-BucketConnection& SharedStore::reader() const {
-  const auto& readers = connections_.readers;
-  return *readers[std::hash<std::thread::id>()(std::this_thread::get_id()) % readers.size()];
 }
 
 Result<Counters> SharedStore::take(BucketId id, const std::string& token, const BucketMeta& meta,
@@ -203,17 +206,49 @@ BucketQueueRead SharedStore::where(QueueRead& read) const {
           .queues = bucket ? bucket->hosts->queues(read.host) : BucketHosts::Queues()};
 }
 
-Result<void> SharedStore::read_queues(const std::vector<BucketQueueRead>& reads) const {
-  return with_patience(reader(),
-                       [&](BucketStore& buckets) { return read_bucket_queues(buckets, reads); });
-}
-
 Result<void> SharedStore::read_queues(std::span<QueueRead> reads) const {
   std::vector<BucketQueueRead> all;
   all.reserve(reads.size());
   for (QueueRead& read : reads)
     all.push_back(where(read));
-  return read_queues(all);
+  return with_patience(*connections_.reader, [&](BucketStore& buckets) -> Result<void> {
+    if (auto done = read_bucket_queues(buckets, all); !done) return done;
+    const auto away =
+        std::ranges::find_if(all, &std::optional<Error>::has_value, &BucketQueueRead::away);
+    return away == all.end() ? Result<void>{} : tl::unexpected(*away->away);
+  });
+}
+
+// A node that did not answer is left out before others wait for it too.
+Result<void> SharedStore::read_queues_at_once(std::span<QueueRead> reads) const {
+  using Clock = std::chrono::steady_clock;
+  // A thread has always the same connection.
+  const std::size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
+  BucketConnection& connection = *connections_.at_once[thread % connections_.at_once.size()];
+  return connection.with([&](BucketStore& buckets) -> Result<void> {
+    std::map<NodesAway::Node, bool> asked;
+    std::vector<NodesAway::Node> nodes;
+    std::vector<BucketQueueRead> all;
+    for (QueueRead& read : reads) {
+      const auto node = buckets.node_of(bucket_of(read.host));
+      const auto [known, is_new] = asked.try_emplace(node);
+      if (is_new) known->second = nodes_away_.may_ask(node, Clock::now());
+      read.away = !known->second;
+      if (read.away) continue;
+      nodes.push_back(node);
+      all.push_back(where(read));
+    }
+    if (auto done = read_bucket_queues(buckets, all); !done) return done;
+    std::set<NodesAway::Node> answered, away;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].away && away.insert(nodes[i]).second)
+        nodes_away_.note_away(nodes[i], std::move(all[i].away->message), Clock::now());
+      if (!all[i].away && !all[i].queues.empty()) answered.insert(nodes[i]);
+    }
+    for (const NodesAway::Node& node : answered)
+      if (!away.contains(node)) nodes_away_.note_answer(node);
+    return {};
+  });
 }
 
 Result<void> SharedStore::read_hosts(std::span<HostRead> reads) const {
@@ -393,7 +428,7 @@ Result<void> SharedStore::visit_queue(
       from -= limit;
       std::vector<QueuedUrl> part;
       auto read = with_patience(
-          reader(),
+          *connections_.reader,
           [&](BucketStore& buckets) {
             return buckets.read_queue(bucket->id, host, queue.first, from, limit)
                 .map([&](std::vector<QueuedUrl> found) { part = std::move(found); });

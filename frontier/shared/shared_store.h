@@ -23,6 +23,7 @@
 #include "frontier/shared/bucket_keys.h"
 #include "frontier/shared/bucket_loader.h"
 #include "frontier/shared/bucket_queue_read.h"
+#include "frontier/shared/nodes_away.h"
 #include "frontier/shared/owned_bucket.h"
 #include "frontier/shared/shared_writer.h"
 #include "frontier/store/store.h"
@@ -33,8 +34,9 @@ namespace trawl {
 // HostIds and fingerprints say which bucket they belong to (UrlIdentity). A bucket that is not
 // there, since it was lost a moment ago, reads as empty.
 //
-// While Redis is away reads and writes wait for it, however long, until give_up(). Only queues are
-// read from Redis. There is no ledger.
+// While Redis is away reads and writes wait for it, however long, until give_up(); except
+// read_queues_at_once(), which leaves out what a node does not answer within 300 ms. Only queues
+// are read from Redis. There is no ledger.
 //
 // Threads: write(), write_parts(), pass_on() and end() by one at a time, the committer; everything
 // else by any, also meanwhile. Loading, reading and writing have connections of their own: none
@@ -101,6 +103,7 @@ class SharedStore final : public Store {
   Result<void> trim_admissions(std::uint64_t) override { return {}; }
 
   Result<void> read_queues(std::span<QueueRead> reads) const override;
+  Result<void> read_queues_at_once(std::span<QueueRead> reads) const override;
   Result<void> read_hosts(std::span<HostRead> reads) const override;
 
   // Over all buckets; a URL costs the logarithm of their number.
@@ -154,10 +157,9 @@ class SharedStore final : public Store {
  private:
   using BucketPtr = std::shared_ptr<OwnedBucket>;
   using Connection = std::unique_ptr<BucketConnection>;
-  // Several readers, so that one who waits for a node that is away keeps few others waiting.
   struct Connections {
-    std::array<Connection, 4> readers;
-    Connection loader, writer;
+    std::array<Connection, 4> at_once;  // several threads lease at a time
+    Connection reader, loader, writer;
   };
 
   SharedStore(Options options, Connections connections);
@@ -172,8 +174,6 @@ class SharedStore final : public Store {
   template <class Read>
   Result<void> with_patience(BucketConnection& connection, const Read& read,
                              const OwnedBucket* bucket = nullptr) const;
-  BucketConnection& reader() const;
-  Result<void> read_queues(const std::vector<BucketQueueRead>& reads) const;
   BucketQueueRead where(QueueRead& read) const;
 
   const Options options_;
@@ -184,6 +184,7 @@ class SharedStore final : public Store {
   std::map<BucketId, BucketPtr> buckets_ TRAWL_GUARDED_BY(mutex_);
   std::map<BucketId, BucketPtr> loading_ TRAWL_GUARDED_BY(mutex_);
   mutable std::map<const BucketConnection*, std::string> reads_wait_ TRAWL_GUARDED_BY(mutex_);
+  mutable NodesAway nodes_away_;  // of read_queues_at_once()
 
   SharedWriter writer_;
 };

@@ -90,6 +90,7 @@ struct QueueRead {
   // The result.
   std::vector<QueuedUrl> urls = {};
   bool ended = false;  // the queue had no others
+  bool away = false;   // ShardReads::read_queues_at_once(): not read
 };
 
 // A URL that waits until a given time; then it is queued with `priority`.

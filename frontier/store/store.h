@@ -65,6 +65,11 @@ class ShardReads {
   // Reads of several queues in one pass, in the state of one moment: about a seek each. Fastest if
   // sorted by host: neighbours share blocks.
   virtual Result<void> read_queues(std::span<QueueRead> reads) const = 0;
+  // For callers that cannot wait: a store that is on another machine leaves out what that one does
+  // not answer soon. It is `away`, and to be read again later.
+  virtual Result<void> read_queues_at_once(std::span<QueueRead> reads) const {
+    return read_queues(reads);
+  }
   // Reads the records of several hosts together.
   virtual Result<void> read_hosts(std::span<HostRead> reads) const = 0;
 };

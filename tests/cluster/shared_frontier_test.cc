@@ -12,6 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "crawler/decide/host_limits.h"
+#include "frontier/redis/redis_client.h"
+#include "frontier/shared/shared_config.h"
+#include "frontier/store/url_identity.h"
 #include "tests/cluster/redis_servers.h"
 #include "tests/frontier/frontier_calls.h"
 #include "tests/support/temporary_directory.h"
@@ -262,6 +265,70 @@ TEST_F(SharedFrontierTest, ACrawlThatEndedGoesOn) {
   EXPECT_FALSE(two->progress()->finished);
   EXPECT_EQ(two->take(SharedLimit::kPages, 100).value(), 1u) << "a hundredth";
   EXPECT_EQ(two->taken(SharedLimit::kPages).value(), 1u);
+}
+
+// A master, and its replica, that do not answer: each host of the others is fetched meanwhile.
+TEST_F(SharedFrontierTest, AFrozenNodeHoldsUpNoLeaseOfOthers) {
+  constexpr int kHosts = 40;
+  constexpr int kUrls = 300;  // more than are in memory
+  RedisClusterServers servers;
+  SharedOptions with_nodes = options("one");
+  with_nodes.cluster.redis.clear();
+  for (const RedisAddress& node : servers.addresses())
+    with_nodes.cluster.redis.push_back(node.text());
+  with_nodes.cluster.durability = SharedDurability::kAsync;
+  with_nodes.cluster.takeover_after = 60s;  // nothing is taken over
+  with_nodes.politeness.leases_per_host = kUrls;
+  with_nodes.on_trouble = nullptr;
+  const auto frontier = SharedFrontier::open(with_nodes).value();
+  ASSERT_TRUE(wait_until([&] { return owned(*frontier) == kBuckets; }));
+  const auto host = [](int i) { return fmt::format("d{}.test", i); };
+  std::vector<std::string> urls;
+  for (int i = 0; i < kHosts * kUrls; ++i)
+    urls.push_back(fmt::format("http://{}/{}", host(i % kHosts), i));
+  offer(*frontier, urls);
+  ASSERT_TRUE(frontier->flush());
+
+  const BucketKeys keys("crawl");
+  const auto client = RedisClient::connect({.addresses = servers.addresses()}).value();
+  const UrlIdentity identity(read_crawl(*client, keys).value().hash, Profile{}, kBuckets);
+  const auto node_of = [&](int i) {
+    const BucketId bucket = identity.bucket_of(identity.host(host(i)));
+    return client->slots().node_of(hash_slot(keys.meta(bucket)));
+  };
+  RedisServer& master = servers.server(node_of(0)->port);
+  std::set<std::string> of_others;
+  for (int i = 0; i < kHosts; ++i)
+    if (node_of(i) != node_of(0)) of_others.insert(host(i));
+  ASSERT_GT(of_others.size(), 0u);
+  RedisServer& replica = servers.replica_of(master);
+  replica.freeze();  // first, so that it is not promoted
+  master.freeze();
+
+  std::map<std::string, int> leased;  // by URL
+  std::atomic<std::size_t> others{0}, all{0};
+  std::atomic<bool> stop{false};
+  std::thread fetcher([&] {
+    while (!stop) {
+      const auto leases = frontier->lease({.max = 64, .wait = 50ms});
+      ASSERT_TRUE(leases) << leases.error().message;
+      for (const Lease& lease : *leases) {
+        ++leased[lease.url];
+        ++all;
+        if (of_others.contains(lease.host)) ++others;
+      }
+    }
+  });
+  EXPECT_TRUE(wait_until([&] { return others == of_others.size() * kUrls; })) << others;
+  EXPECT_LT(all, urls.size());
+  EXPECT_TRUE(wait_until([&] { return !frontier->waits_for().empty(); }));
+  master.thaw();
+  replica.thaw();
+  EXPECT_TRUE(wait_until([&] { return all == urls.size(); })) << all;
+  EXPECT_TRUE(wait_until([&] { return frontier->waits_for().empty(); }));
+  stop = true;
+  fetcher.join();
+  EXPECT_EQ(leased.size(), urls.size()) << "each once";
 }
 
 constexpr std::uint64_t kLimit = 10;

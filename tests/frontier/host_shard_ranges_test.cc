@@ -430,6 +430,74 @@ TEST_F(HostShardRanges, HostsThatMayNotBeLeasedHoldUpNoOthers) {
   EXPECT_EQ(shard.next_due(), std::nullopt);
 }
 
+// A store of which a part does not answer.
+class StoreInParts final : public ShardReads {
+ public:
+  explicit StoreInParts(const test::FakeStore& store) : store_(store) {}
+  Result<void> read_queues(std::span<QueueRead> reads) const override {
+    return store_.read_queues(reads);
+  }
+  Result<void> read_queues_at_once(std::span<QueueRead> reads) const override {
+    for (QueueRead& read : reads) {
+      read.away = away.contains(test::bucket_of(read.host));
+      if (read.away) {
+        ++asked_in_vain;
+      } else if (auto done = store_.read_queues(std::span(&read, 1)); !done) {
+        return done;
+      }
+    }
+    return {};
+  }
+  Result<void> read_hosts(std::span<HostRead> reads) const override {
+    return store_.read_hosts(reads);
+  }
+
+  std::set<std::uint64_t> away;  // buckets
+  mutable int asked_in_vain = 0;
+
+ private:
+  const test::FakeStore& store_;
+};
+
+TEST_F(HostShardRanges, HostsWhoseUrlsCannotBeReadHoldUpNoOthers) {
+  constexpr std::uint64_t kHosts = 3000;
+  StoreInParts store(store_);
+  HostShard shard(store, in_ranges(milliseconds(0), 1000));
+  for (std::uint64_t host = 1; host <= kHosts; ++host)
+    put(1, host);
+  put(2, 1, 2);
+  take(shard, 1);
+  take(shard, 2);
+  store.away = {1};
+  admit_in(shard, 1, kHosts + 1);
+  using Place = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_THAT(places(lease(shard)),
+              UnorderedElementsAre(Place(2, 1), Place(2, 1), Place(1, kHosts + 1)))
+      << "what is in memory is leased";
+  const int asked = store.asked_in_vain;
+  EXPECT_LT(asked, 100) << "the others are not asked for";
+  EXPECT_GT(asked, 0);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_THAT(lease(shard), IsEmpty());
+  EXPECT_EQ(store.asked_in_vain, asked) << "not again at once";
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(shard.next_due());
+    EXPECT_GT(*shard.next_due(), now_);
+    now_ = *shard.next_due();
+    EXPECT_THAT(lease(shard), IsEmpty());
+    EXPECT_GT(store.asked_in_vain, asked + i);
+    EXPECT_LT(store.asked_in_vain, asked * (i + 2) + 1);
+  }
+  EXPECT_EQ(shard.stats().waiting, kHosts) << "none is lost";
+  store.away.clear();
+  std::size_t leased = 0;
+  for (int i = 0; i < 20 && leased < kHosts; ++i) {
+    now_ = shard.next_due().value_or(now_);
+    leased += lease(shard).size();
+  }
+  EXPECT_EQ(leased, kHosts);
+}
+
 TEST_F(HostShardRanges, AStoppedRangeIsForgottenAndComesBack) {
   HostShard shard(store_, in_ranges());
   for (std::uint64_t host = 0; host < 100; ++host)

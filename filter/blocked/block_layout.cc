@@ -3,19 +3,23 @@
 // searches, for each number of hashes k, the highest load per block that keeps the rate. The rate
 // rises with the load, so bisection finds it. As a function of k the highest load rises up to about
 // k = -log2(rate), the textbook's best k, and then falls. A key's bit costs a locked operation, so
-// of all k whose size is within 1 % of the smallest the lowest is chosen.
+// of all k whose size is within 1 % of the smallest the lowest is chosen. The search takes a
+// millisecond: what it found is kept, since a shared frontier has a filter for each bucket.
 #include "filter/blocked/block_layout.h"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numbers>
 #include <numeric>
 
 #include <fmt/format.h>
+
+#include "base/mutex.h"
 
 namespace trawl {
 
@@ -81,6 +85,53 @@ double highest_load(const BlockRate& candidate, double rate, double high) {
   }
   return low;
 }
+
+// The number of hashes for a rate, and the load that it allows.
+struct Choice {
+  unsigned hashes = 0;
+  double load = 0;
+};
+
+// See the head of this file.
+Choice search(double rate) {
+  const double textbook = -std::log2(rate);
+  const unsigned first = std::clamp(static_cast<unsigned>(textbook * 0.4), 1u, kMaxHashes);
+  std::array<double, kMaxHashes + 1> load{};
+  double best_load = 0;
+  const double highest = load_without_blocks(rate);
+  const std::size_t max_load = likely_loads(highest).last + 1;
+  for (unsigned hashes = first; hashes <= kMaxHashes; ++hashes) {
+    const BlockRate candidate(hashes, max_load);
+    if (candidate.at(kWorthwhileSize * best_load) > rate) break;
+    load[hashes] = highest_load(candidate, rate, highest);
+    best_load = std::max(best_load, load[hashes]);
+  }
+  unsigned hashes = first;
+  while (load[hashes] < kWorthwhileSize * best_load)
+    ++hashes;
+  return {.hashes = hashes, .load = load[hashes]};
+}
+
+// The choices for the rates that are asked for most, which are few. Thread-safe.
+class Choices {
+ public:
+  Choice of(double rate) {
+    {
+      const MutexLock lock(mutex_);
+      if (const auto found = found_.find(rate); found != found_.end()) return found->second;
+    }
+    const Choice choice = search(rate);
+    const MutexLock lock(mutex_);
+    if (found_.size() == kMost) found_.clear();
+    found_[rate] = choice;
+    return choice;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 256;
+  Mutex mutex_;
+  std::map<double, Choice> found_ TRAWL_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
@@ -154,32 +205,17 @@ Result<BlockLayout> choose_layout(std::uint64_t capacity, double rate) {
                  fmt::format("a filter's false-positive rate must be from {} to below 1, not {}",
                              kMinRate, rate));
   }
-  // For each k the highest load that keeps the rate: see the head of this file.
-  const double textbook = -std::log2(rate);
-  const unsigned first = std::clamp(static_cast<unsigned>(textbook * 0.4), 1u, kMaxHashes);
-  std::array<double, kMaxHashes + 1> load{};
-  double best_load = 0;
-  const double highest = load_without_blocks(rate);
-  const std::size_t max_load = likely_loads(highest).last + 1;
-  for (unsigned hashes = first; hashes <= kMaxHashes; ++hashes) {
-    const BlockRate candidate(hashes, max_load);
-    if (candidate.at(kWorthwhileSize * best_load) > rate) break;
-    load[hashes] = highest_load(candidate, rate, highest);
-    best_load = std::max(best_load, load[hashes]);
-  }
-  unsigned hashes = first;
-  while (load[hashes] < kWorthwhileSize * best_load)
-    ++hashes;
-  const double blocks = std::ceil(static_cast<double>(capacity) / load[hashes]);
+  static Choices choices;
+  const auto [hashes, load] = choices.of(rate);
+  const double blocks = std::ceil(static_cast<double>(capacity) / load);
   if (!(blocks < std::ldexp(1.0, 54))) {
     return error(ErrorCode::kInvalidArgument,
                  fmt::format("a filter for {} keys at a rate of {} would need {:.3g} bytes: lower "
                              "its capacity or allow a higher rate",
                              capacity, rate, blocks * kBitsPerBlock / 8));
   }
-  return BlockLayout{.blocks = static_cast<std::uint64_t>(blocks),
-                     .hashes = hashes,
-                     .keys_per_block = load[hashes]};
+  return BlockLayout{
+      .blocks = static_cast<std::uint64_t>(blocks), .hashes = hashes, .keys_per_block = load};
 }
 
 }  // namespace trawl

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -31,6 +32,20 @@ TEST(BlockLayout, TheChosenLayoutKeepsTheRateAndNoneSmallerByMoreThanOnePercentD
     EXPECT_LE(BlockRate(layout->hashes).at(kKeys / blocks), rate * 1.0001);
     for (unsigned bits = 1; bits <= 40; ++bits) {
       EXPECT_GT(BlockRate(bits).at(kKeys / (blocks * 0.989)), rate) << bits;
+    }
+  }
+}
+
+// More rates than are kept.
+TEST(BlockLayout, ARateThatIsAskedForAgainHasTheSameLayout) {
+  std::vector<BlockLayout> first;
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < 300; ++i) {
+      const auto layout = choose_layout(1000 + i, 1e-6 * (1 + static_cast<double>(i))).value();
+      if (round == 0) first.push_back(layout);
+      EXPECT_EQ(layout.hashes, first[i].hashes);
+      EXPECT_EQ(layout.blocks, first[i].blocks);
+      EXPECT_EQ(layout.keys_per_block, first[i].keys_per_block);
     }
   }
 }

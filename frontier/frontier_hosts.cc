@@ -100,8 +100,12 @@ Result<std::uint64_t> FrontierImpl::drop_host(std::string_view host) {
   HostShard& shard = shard_of(id);
   auto drop = std::make_shared<Operation::Drop>();
   drop->host = id;
-  shard.begin_drop(id);
-  auto done = commits_->submit_and_wait([&](Operation& operation) { operation.drop = drop; });
+  const std::uint32_t openings = partitions_->openings();
+  if (auto begun = shard.begin_drop(id); !begun) return tl::unexpected(begun.error());
+  auto done = commits_->submit_and_wait([&](Operation& operation) {
+    operation.drop = drop;
+    operation.openings = openings;
+  });
   shard.end_drop(id, drop->dropped_queued);
   if (!done) return tl::unexpected(done.error());
   return drop->dropped;

@@ -114,6 +114,8 @@ class FrontierImpl final : public Frontier {
   // its next owner executes it again.
   void take_command(std::uint32_t bucket, const MessageId& id, std::uint32_t openings, Done done);
   std::uint32_t openings() const { return partitions_->openings(); }
+  // retry() of one bucket.
+  Result<std::uint64_t> retry_in(std::uint32_t bucket, const RetryWhich& which);
   // For a frontier that closes: buckets that are retired from now on need not be forgotten.
   void keep_hosts() noexcept { keeps_hosts_.store(true, std::memory_order_relaxed); }
 
@@ -274,9 +276,9 @@ class FrontierImpl final : public Frontier {
   // In frontier_set_aside.cc.
   void set_aside(Operation::Ended& ended, SetAsideState state, const HoldReason& reason) const;
   struct RetryBatch;
-  Result<std::uint64_t> retry(const RetryWhich& which, std::optional<Fingerprint> only);
-  Result<bool> find_for_retry(const RetryWhich& which, const std::optional<Fingerprint>& only,
-                              std::optional<Fingerprint>& last, RetryBatch& batch) const;
+  struct RetryRange;
+  Result<std::uint64_t> retry(const RetryWhich& which, RetryRange range);
+  Result<bool> find_for_retry(const RetryWhich& which, RetryRange& range, RetryBatch& batch) const;
   Result<std::uint64_t> submit(RetryBatch& batch);
   Result<void> change_host(std::string_view host, const RecordChange& change);
   // Errors: kInvalidArgument.

@@ -52,6 +52,17 @@ struct FrontierImpl::RetryBatch {
   std::size_t size() const { return restored.size(); }
 };
 
+// Which of the URLs set aside are read.
+struct FrontierImpl::RetryRange {
+  std::optional<Fingerprint> after;  // absent: from the first on
+  Fingerprint last;
+
+  static RetryRange all() {
+    return {.after = std::nullopt, .last = {.high = ~std::uint64_t{0}, .low = ~std::uint64_t{0}}};
+  }
+  static RetryRange of(Fingerprint only) { return {.after = before(only), .last = only}; }
+};
+
 void FrontierImpl::set_aside(Operation::Ended& ended, SetAsideState state,
                              const HoldReason& reason) const {
   const Lease& lease = ended.lease;
@@ -149,30 +160,48 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
 
 // With RetryWhich::key only that record is read: first taking it as a URL, then as a key.
 Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which) {
-  if (which.key.empty()) return retry(which, std::nullopt);
+  if (which.key.empty()) return retry(which, RetryRange::all());
   std::uint64_t queued = 0;
   if (const auto as_url = identity_.of_href(which.key)) {
-    const auto done = retry(which, as_url);
+    const auto done = retry(which, RetryRange::of(*as_url));
     if (!done) return done;
     queued = *done;
   }
   std::string buffer;
   for (std::uint32_t bucket = 0; bucket < partitions_->buckets(); ++bucket) {
     if (!partitions_->is_open(bucket)) continue;
-    const auto done = retry(which, identity_.of_key_in(bucket, which.key, buffer));
+    const auto as_key = identity_.of_key_in(bucket, which.key, buffer);
+    const auto done = retry(which, RetryRange::of(as_key));
     if (!done) return done;
     queued += *done;
   }
   return queued;
 }
 
-Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which,
-                                          std::optional<Fingerprint> only) {
+Result<std::uint64_t> FrontierImpl::retry_in(std::uint32_t bucket, const RetryWhich& which) {
+  if (which.key.empty()) {
+    // The upper bits of a fingerprint are those of the bucket's hosts.
+    const auto [first, last] = identity_.hosts_of(bucket);
+    return retry(which, {.after = before({.high = first, .low = 0}),
+                         .last = {.high = last, .low = ~std::uint64_t{0}}});
+  }
   std::uint64_t queued = 0;
-  std::optional<Fingerprint> last = only ? before(*only) : std::nullopt;
+  std::string buffer;
+  const auto as_url = identity_.of_href(which.key);
+  for (const auto& only : {as_url, std::optional(identity_.of_key_in(bucket, which.key, buffer))}) {
+    if (!only || identity_.bucket_of(only->high) != bucket) continue;
+    const auto done = retry(which, RetryRange::of(*only));
+    if (!done) return done;
+    queued += *done;
+  }
+  return queued;
+}
+
+Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which, RetryRange range) {
+  std::uint64_t queued = 0;
   for (bool more = true; more;) {
     RetryBatch batch;
-    const auto found = find_for_retry(which, only, last, batch);
+    const auto found = find_for_retry(which, range, batch);
     if (!found) return tl::unexpected(found.error());
     more = *found;
     if (batch.size() == 0) continue;
@@ -183,19 +212,17 @@ Result<std::uint64_t> FrontierImpl::retry(const RetryWhich& which,
   return queued;
 }
 
-// Reads the URLs set aside after `last` and advances `last` to the last one read. Returns whether
-// there are more.
-Result<bool> FrontierImpl::find_for_retry(const RetryWhich& which,
-                                          const std::optional<Fingerprint>& only,
-                                          std::optional<Fingerprint>& last,
+// Reads the URLs set aside in the range, whose beginning moves behind the last one read. Returns
+// whether there are more.
+Result<bool> FrontierImpl::find_for_retry(const RetryWhich& which, RetryRange& range,
                                           RetryBatch& batch) const {
   const StoreUse use(*this);
   if (!use) return tl::unexpected(use.error());
   bool more = false;
-  auto read = store_->visit_set_aside(last, [&](Fingerprint key, std::string_view value) {
+  auto read = store_->visit_set_aside(range.after, [&](Fingerprint key, std::string_view value) {
+    if (key > range.last) return false;
     if (batch.size() == kRetriedAtOnce) return !(more = true);
-    last = key;
-    if (only && key != *only) return false;
+    range.after = key;
     const auto record = decode_set_aside(value);
     auto url = record ? set_aside_url(*record) : std::nullopt;
     if (!url || !which.matches(*url)) return true;

@@ -112,6 +112,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       end_client_(std::move(parts.for_end)),
       end_store_(*end_client_, parts.connection.keys, replicated_),
       end_(end_store_, buckets_) {
+  foreign_starts_.set_delays(options_.politeness.delay, options_.politeness.domain_delay);
   *parts.lost = [this](BucketId bucket, const Error& error) {
     // At once: what would be promoted, or read from the inbox, would have no effect.
     impl_.close_bucket(bucket);
@@ -286,7 +287,7 @@ void SharedFrontierImpl::count_urls(const LoadedHost& host) {
 void SharedFrontierImpl::execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
                                  InboxReader::Done done) {
   const std::uint32_t openings = impl_.openings();
-  if (auto executed = execute(command); !executed) {
+  if (auto executed = execute(bucket, command); !executed) {
     report_(executed.error());
     // A command that cannot be executed would come again and again.
     if (executed.error().code == ErrorCode::kUnavailable) return done(executed);
@@ -294,7 +295,7 @@ void SharedFrontierImpl::execute(BucketId bucket, const MessageId& id, const Own
   impl_.take_command(bucket, id, openings, std::move(done));
 }
 
-Result<void> SharedFrontierImpl::execute(const OwnerCommand& command) {
+Result<void> SharedFrontierImpl::execute(BucketId bucket, const OwnerCommand& command) {
   const auto nothing = [](const auto&) { return Result<void>{}; };
   switch (command.kind) {
     case OwnerCommand::Kind::kSetHost:
@@ -302,7 +303,7 @@ Result<void> SharedFrontierImpl::execute(const OwnerCommand& command) {
     case OwnerCommand::Kind::kDropHost:
       return impl_.drop_host(command.host).and_then(nothing);
     case OwnerCommand::Kind::kRetry:
-      return impl_.retry(command.which).and_then(nothing);
+      return impl_.retry_in(bucket, command.which).and_then(nothing);
   }
   return {};
 }
@@ -313,8 +314,6 @@ Result<void> SharedFrontierImpl::ask(BucketId bucket, const OwnerCommand& comman
   return as_result(control_store_.push_commands(std::span(&asked, 1)).front());
 }
 
-// A host of another owner, for example one that a robots.txt redirects to: its delay is kept by
-// nobody.
 Result<StartTurn> SharedFrontierImpl::start_elsewhere(std::string_view host,
                                                       std::string_view address) {
   if (impl_.has_bucket(impl_.bucket_of(host))) {
@@ -322,7 +321,7 @@ Result<StartTurn> SharedFrontierImpl::start_elsewhere(std::string_view host,
     if (turn) return in_turn_of_address(*turn, address);
     if (turn.error().code != ErrorCode::kUnavailable) return turn;
   }
-  return StartTurn{.when = StartTurn::When::kNow, .at = options_.testing.clock()};
+  return in_turn_of_address(foreign_starts_.start(host, options_.testing.clock()), address);
 }
 
 Result<StartTurn> SharedFrontierImpl::start(std::uint64_t lease_id, std::string_view address) {
@@ -350,6 +349,7 @@ Result<StartTurn> SharedFrontierImpl::in_turn_of_address(StartTurn turn, std::st
 Result<void> SharedFrontierImpl::set_politeness(const PolitenessOptions& politeness,
                                                 const RetryOptions& retry) {
   auto set = impl_.set_politeness(politeness, retry);
+  if (set) foreign_starts_.set_delays(politeness.delay, politeness.domain_delay);
   if (set && ip_delay_.load(std::memory_order_relaxed).count() > 0)
     ip_delay_.store(politeness.ip_delay, std::memory_order_relaxed);
   return set;
@@ -373,19 +373,25 @@ Result<void> SharedFrontierImpl::set_host(std::string_view host, const HostSetti
 
 Result<std::uint64_t> SharedFrontierImpl::drop_host(std::string_view host) {
   const BucketId bucket = impl_.bucket_of(host);
-  if (impl_.has_bucket(bucket)) return impl_.drop_host(host);
+  if (impl_.has_bucket(bucket)) {
+    auto dropped = impl_.drop_host(host);
+    if (dropped || dropped.error().code != ErrorCode::kUnavailable) return dropped;
+  }
   auto asked = ask(bucket, {.kind = OwnerCommand::Kind::kDropHost, .host = std::string(host)});
   if (!asked) return tl::unexpected(asked.error());
   return 0;
 }
 
 Result<std::uint64_t> SharedFrontierImpl::retry(const RetryWhich& which) {
+  const std::uint32_t openings = impl_.openings();
   auto own = impl_.retry(which);
   if (!own || which.wanted) return own;  // a function cannot be sent
+  // A bucket that came meanwhile may have been passed over.
+  const bool all_were_here = impl_.openings() == openings;
   std::vector<BucketStore::Command> commands;
   const MutexLock lock(control_);
   for (BucketId bucket = 0; bucket < buckets_; ++bucket) {
-    if (impl_.has_bucket(bucket)) continue;
+    if (all_were_here && impl_.has_bucket(bucket)) continue;
     commands.push_back(command_for(bucket, command_ids_.next(),
                                    {.kind = OwnerCommand::Kind::kRetry, .which = which}));
   }

@@ -21,6 +21,7 @@
 #include "frontier/recovery/directory_lock.h"
 #include "frontier/shared/address_turns.h"
 #include "frontier/shared/crawl_end.h"
+#include "frontier/shared/foreign_starts.h"
 #include "frontier/shared/inbox_reader.h"
 #include "frontier/shared/message_ids.h"
 #include "frontier/shared/owner_command.h"
@@ -96,7 +97,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   void take_message(BucketId bucket, const InboxReader::Message& message, InboxReader::Done done);
   void execute(BucketId bucket, const MessageId& id, const OwnerCommand& command,
                InboxReader::Done done);
-  Result<void> execute(const OwnerCommand& command);
+  Result<void> execute(BucketId bucket, const OwnerCommand& command);
   Result<StartTurn> in_turn_of_address(StartTurn turn, std::string_view address);
   // Asks the owner of a bucket to execute a command.
   Result<void> ask(BucketId bucket, const OwnerCommand& command);
@@ -132,6 +133,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   SharedBudget bytes_ TRAWL_GUARDED_BY(control_);
   AddressTurns turns_ TRAWL_GUARDED_BY(control_);
   std::atomic<std::chrono::milliseconds> ip_delay_;  // over all crawlers; 0: each its own
+  ForeignStarts foreign_starts_;
 
   OwnershipThread ownership_;
   InboxReader inbox_;

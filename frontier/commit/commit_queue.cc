@@ -19,6 +19,11 @@ namespace trawl {
 
 namespace {
 
+Result<void> not_owned() {
+  return error(ErrorCode::kUnavailable,
+               "the host's bucket does not belong to this crawler now: ask again later");
+}
+
 // This many operations are committed without further waiting.
 constexpr std::uint64_t kEnough = 256;
 // Dozes without work after which the committer sleeps.
@@ -273,7 +278,7 @@ void CommitQueue::finish(OperationGroup& group, const Result<void>& result, bool
           error(ErrorCode::kClosed,
                 "the frontier was closed before all of the host's URLs were dropped"));
     } else if (operation->durable) {
-      operation->durable->set_value(result);
+      operation->durable->set_value(result && operation->lost ? not_owned() : result);
     }
     if (operation->done) operation->done(result);
     bytes += operation->bytes;

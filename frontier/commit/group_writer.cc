@@ -77,6 +77,10 @@ GroupWriter::Part* GroupWriter::part_of_offers(const Operation& operation) {
   return in_use_.empty() ? nullptr : in_use_.front();
 }
 
+bool GroupWriter::is_open(HostId host) const {
+  return !partitions_.is_shared() || partitions_.is_open(options_.identity->bucket_of(host));
+}
+
 void GroupWriter::clear_parts() {
   for (Part* part : in_use_) {
     part->partition = nullptr;
@@ -150,12 +154,18 @@ Result<void> GroupWriter::write(OperationGroup& group) {
       if (auto read = read_first_deferred(part->bucket); !read) return read;
     }
   }
+  for (auto& operation : group) {
+    if (operation->ended) continue;
+    for (const Operation::ChangedHost& changed : operation->changed_hosts)
+      operation->lost = operation->lost || !is_open(changed.host);
+  }
   if (auto checked = check_seen(group); !checked) return checked;
   options_.after_commit(group, promoted);
   retire(group);
   for (auto& operation : group) {
     if (!operation->drop) continue;
-    if (auto dropped = drop_some(*operation->drop); !dropped) return dropped;
+    if (auto dropped = drop_some(*operation); !dropped) return dropped;
+    operation->lost = operation->lost || !is_open(operation->drop->host);
   }
   return {};
 }
@@ -452,10 +462,12 @@ Result<void> GroupWriter::promote(Part& part, std::vector<QueuedUrl>& promoted) 
 void GroupWriter::add_changed_hosts(const OperationGroup& group) {
   for (const auto& operation : group) {
     if (partitions_.is_shared()) {
-      std::erase_if(operation->changed_hosts, [&](const Operation::ChangedHost& changed) {
-        const Part* const part = part_of(changed.host);
-        return part == nullptr || part->partition->epoch() > operation->openings;
-      });
+      const auto lost =
+          std::erase_if(operation->changed_hosts, [&](const Operation::ChangedHost& changed) {
+            const Part* const part = part_of(changed.host);
+            return part == nullptr || part->partition->epoch() > operation->openings;
+          });
+      operation->lost = lost > 0;
     }
     for (const auto& [host, change] : operation->changed_hosts) {
       Part* const part = part_of(host);
@@ -532,9 +544,7 @@ Result<void> GroupWriter::write_parts(std::span<Part* const> parts,
     part->batch.set_counters(part->totals);
     batches.push_back({.bucket = part->bucket, .batch = &part->batch});
   }
-  auto written = partitions_.is_shared() ? store_.write_parts(batches, links)
-                                         : store_.write(*batches.front().batch);
-  if (!written) return written;
+  if (auto written = store_.write_parts(batches, links); !written) return written;
   for (Part* part : parts)
     part->partition->take_totals(part->before, part->totals);
   return {};
@@ -574,12 +584,13 @@ Result<void> GroupWriter::check_seen(const OperationGroup& group) {
 
 // Deletes the deferred URLs first and completely: otherwise one could be queued, between two parts,
 // at a position that the drop has passed. In a bucket that was lost there is nothing to drop.
-Result<void> GroupWriter::drop_some(Operation::Drop& drop) {
+Result<void> GroupWriter::drop_some(Operation& operation) {
+  Operation::Drop& drop = *operation.drop;
   assert(!drop.done);
   clear_parts();
   Part* const part = part_of(drop.host);
-  if (part == nullptr) {
-    drop.done = true;
+  if (part == nullptr || part->partition->epoch() > operation.openings) {
+    drop.done = operation.lost = true;
     return {};
   }
   if (drop.deferred_done) return drop_some_queued(drop, *part);

@@ -94,6 +94,8 @@ class GroupWriter {
   // Where the offers of an operation count.
   Part* part_of_offers(const Operation& operation);
   // Forgets what the last group or part of a drop had.
+  // Whether the host is still that of this process.
+  bool is_open(HostId host) const;
   void clear_parts();
   Result<void> read_first_deferred(std::uint32_t bucket);
 
@@ -125,7 +127,7 @@ class GroupWriter {
                            bool always = false);
   void retire(const OperationGroup& group);
   Result<void> check_seen(const OperationGroup& group);
-  Result<void> drop_some(Operation::Drop& drop);
+  Result<void> drop_some(Operation& operation);
   Result<void> drop_some_queued(Operation::Drop& drop, Part& part);
   Result<void> drop_deferred(Operation::Drop& drop, Part& part);
   // URLs that one batch of a drop deletes.

@@ -134,6 +134,9 @@ struct Operation {
   // many partitions had been opened: those of buckets that were lost since are dropped.
   std::vector<ChangedHost> changed_hosts;
   std::uint32_t openings = ~0u;
+  // Set by the commit: the host whose record this changes, or whose queue it drops, belongs to
+  // another process now. A caller that waits gets kUnavailable.
+  bool lost = false;
   // Smaller depths of URLs that may wait with a greater one.
   std::vector<std::pair<Fingerprint, std::uint32_t>> lowered_depths;
   std::vector<Fingerprint> seen_to_check;  // answered "seen": to be looked up in the ledger

@@ -63,10 +63,10 @@ Result<void> HostShard::learn_record(HostId host) {
   return {};
 }
 
-bool HostShard::try_learn_record(HostId host) {
+Result<void> HostShard::try_learn_record(HostId host) {
   auto done = learn_record(host);
   if (!done && state_.is_here(host)) state_.fail(done.error());
-  return done.has_value();
+  return done;
 }
 
 Result<void> HostShard::lease(std::size_t max, std::vector<NumberedLease>& out) {
@@ -134,10 +134,12 @@ void HostShard::set_address(HostId host, std::string_view address) {
   if (try_learn_record(host)) state_.set_address(host, address);
 }
 
-void HostShard::begin_drop(HostId host) {
+Result<void> HostShard::begin_drop(HostId host) {
   const MutexLock lock(mutex_);
   const Settling settling{state_};
-  if (try_learn_record(host)) state_.begin_drop(host);
+  auto known = try_learn_record(host);
+  if (known) state_.begin_drop(host);
+  return known;
 }
 
 void HostShard::end_drop(HostId host, std::uint64_t dropped) {

@@ -158,7 +158,7 @@ class HostShard {
   // its head is forgotten. is_leased() returns whether a URL must stay; if not, a late completion
   // of it counts as repeated from then on. end_drop() sets the queue to what the store then has;
   // everything committed before must have been pushed before. Several drops of a host may overlap.
-  void begin_drop(HostId host);
+  Result<void> begin_drop(HostId host);
   bool is_leased(HostId host, std::uint64_t sequence) {
     return locked(&ShardState::is_leased, host, sequence);
   }
@@ -245,8 +245,8 @@ class HostShard {
   }
   // Has the host's record read unless it is known. It is when this returns.
   Result<void> learn_record(HostId host) TRAWL_REQUIRES(mutex_);
-  // The same; an error is that of the next lease(), and the result is false.
-  bool try_learn_record(HostId host) TRAWL_REQUIRES(mutex_);
+  // The same; an error of the store is that of the next lease() too.
+  Result<void> try_learn_record(HostId host) TRAWL_REQUIRES(mutex_);
   // Without the mutex; several threads may read at once.
   template <class Read>
   Result<void> read_store(const std::function<void()>& after_read, Read&& read)

@@ -160,10 +160,14 @@ void ShardState::take_back(std::vector<NumberedLease>& leases, std::size_t from)
   leases.erase(std::remove_if(first, leases.end(), is_back), leases.end());
 }
 
+bool ShardState::may_wake_in(const HostRanges::Taken& range) const {
+  return range.since + options_.politeness.delay <= last_now_ && range.read_again <= last_now_ &&
+         may_lease_from(range);
+}
+
 bool ShardState::may_wake(HostId id) const {
   const HostRanges::Taken* const range = ranges_.find(id);
-  return range != nullptr && range->since + options_.politeness.delay <= last_now_ &&
-         may_lease_from(*range);
+  return range != nullptr && may_wake_in(*range);
 }
 
 // The next host that sleeps and may wake. There may be very many others.
@@ -171,6 +175,12 @@ std::optional<SleepingHosts::Host> ShardState::next_to_wake() {
   constexpr std::size_t kMostPassed = 4096;
   if (sleeping_.empty()) return std::nullopt;
   if (!options_.in_ranges) return sleeping_.next();
+  const bool any_may = std::ranges::any_of(
+      ranges_.all(), [this](const HostRanges::Taken& range) { return may_wake_in(range); });
+  if (!any_may) {
+    wake_not_before_ = last_now_ + kAskAgain;
+    return std::nullopt;
+  }
   const std::size_t most = std::min(kMostPassed, sleeping_.size());
   const bool are_all = most == sleeping_.size();
   const auto next = sleeping_.next(most, [this](HostId id) { return may_wake(id); });

@@ -359,6 +359,7 @@ class ShardState {
   bool stops(HostIndex host);
   void put_off_reads(HostId id);
   void resume_stopped(SteadyTime now);
+  bool may_wake_in(const HostRanges::Taken& range) const;
   bool may_wake(HostId id) const;
   std::optional<SleepingHosts::Host> next_to_wake();
   void forget_host(HostIndex host);

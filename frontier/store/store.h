@@ -47,9 +47,9 @@ class BatchSink {
   virtual ~BatchSink() = default;
   // Makes all of the batch durable, or nothing.
   virtual Result<void> write(const StoreBatch& batch) = 0;
-  // For a shared frontier: at most one part of each bucket. Each part is durable as a whole when
-  // this returns, and the links are with their owners. If another crawler owns a bucket by then,
-  // the URLs that its part admitted are with that one instead: that is not an error.
+  // At most one part of each bucket; links only in a shared frontier. Each part is durable as a
+  // whole when this returns, and the links are with their owners. If another crawler owns a bucket
+  // by then, the URLs that its part admitted are with that one instead: that is not an error.
   virtual Result<void> write_parts(std::span<const BatchPart> parts,
                                    std::span<const LinksForOwner> links) {
     assert(parts.size() == 1 && links.empty());  // not shared

@@ -245,6 +245,22 @@ TEST_F(SharedFrontierTest, HostsOfOtherOwnersAreBlockedAndDroppedByThem) {
   EXPECT_TRUE(wait_until([&] { return one->progress()->finished && two->progress()->finished; }));
 }
 
+TEST_F(SharedFrontierTest, P1_RequestsToHostsOfOtherOwnersAreTheDelayApart) {
+  auto slow = options("one");
+  slow.politeness.delay = 600s;
+  const auto one = SharedFrontier::open(slow).value();
+  slow.cluster.member = "two";
+  const auto two = SharedFrontier::open(slow).value();
+  ASSERT_TRUE(wait_until([&] { return are_shared(*one, *two); }));
+  for (int i = 0; i < 20; ++i) {
+    const std::string host = fmt::format("d{}.test", i);
+    const auto first = one->start_elsewhere(host, "").value();
+    EXPECT_EQ(first.when, StartTurn::When::kNow);
+    EXPECT_TRUE(one->sent(first, std::chrono::steady_clock::now(), ""));
+    EXPECT_EQ(one->start_elsewhere(host, "")->when, StartTurn::When::kLater);
+  }
+}
+
 // A crawl that ended can be joined, and goes on when something is offered.
 TEST_F(SharedFrontierTest, ACrawlThatEndedGoesOn) {
   {

@@ -59,6 +59,12 @@ class FakeStore final : public Store {
     written_.notify_all();
     return {};
   }
+  Result<void> write_parts(std::span<const BatchPart> parts,
+                           std::span<const LinksForOwner>) override {
+    for (const BatchPart& part : parts)
+      if (auto done = write(*part.batch); !done) return done;
+    return {};
+  }
   Result<void> sync() override { return {}; }
   Result<void> trim_admissions(std::uint64_t) override { return {}; }
   Result<Counters> counters() const override { return stored_counters; }

@@ -358,7 +358,7 @@ TEST_F(HostShardHosts, WhileAQueueIsDroppedNothingOfItIsLeased) {
   const auto leases = lease(shard);
   ASSERT_THAT(sequences(leases), ElementsAre(0u, 1u, 2u));
   begin(shard, leases[1]);
-  shard.begin_drop(test::id_of("a.test"));
+  EXPECT_TRUE(shard.begin_drop(test::id_of("a.test")));
   EXPECT_THAT(lease(shard), IsEmpty());
   for (const std::uint64_t n : {0u, 1u, 2u})
     EXPECT_TRUE(shard.is_leased(test::id_of("a.test"), n)) << n;
@@ -378,8 +378,8 @@ TEST_F(HostShardHosts, DropsOfOneQueueMayOverlap) {
   HostShard shard(store_, options(milliseconds(0)));
   const HostId id = test::id_of("a.test");
   admit(shard, 1);
-  shard.begin_drop(id);
-  shard.begin_drop(id);
+  EXPECT_TRUE(shard.begin_drop(id));
+  EXPECT_TRUE(shard.begin_drop(id));
   shard.end_drop(id);
   EXPECT_THAT(lease(shard), IsEmpty());
   shard.end_drop(id);
@@ -389,12 +389,12 @@ TEST_F(HostShardHosts, DropsOfOneQueueMayOverlap) {
 
 TEST_F(HostShardHosts, AHostThatIsNotInMemoryMayBeDropped) {
   HostShard shard(store_, options(milliseconds(0)));
-  shard.begin_drop(test::id_of("a.test"));
+  EXPECT_TRUE(shard.begin_drop(test::id_of("a.test")));
   admit(shard, 1);
   EXPECT_THAT(lease(shard), IsEmpty());
   shard.end_drop(test::id_of("a.test"));
   EXPECT_EQ(lease(shard).size(), 1u);
-  shard.begin_drop(test::id_of("b.test"));
+  EXPECT_TRUE(shard.begin_drop(test::id_of("b.test")));
   shard.end_drop(test::id_of("b.test"));
   EXPECT_THAT(lease(shard), IsEmpty());
   EXPECT_EQ(shard.stats().hosts, 1u);

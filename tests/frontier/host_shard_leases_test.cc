@@ -231,7 +231,7 @@ TEST_F(HostShardLeases, ALateCompletionAfterItsUrlWasDroppedIsRepeated) {
   now_ += seconds(10);
   std::vector<NumberedLease> none;
   ASSERT_TRUE(shard.lease(0, none));
-  shard.begin_drop(test::id_of("a.test"));
+  EXPECT_TRUE(shard.begin_drop(test::id_of("a.test")));
   EXPECT_FALSE(shard.is_leased(test::id_of("a.test"), 0));
   // Before the drop is durable.
   EXPECT_EQ(end_of(shard, leases[0].number), LeaseEnd::kRepeated);

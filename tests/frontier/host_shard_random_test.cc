@@ -417,7 +417,7 @@ class RandomRun {
   }
 
   void drop(std::size_t host) {
-    shard_.begin_drop(id(host));
+    static_cast<void>(shard_.begin_drop(id(host)));
     std::uint64_t dropped = 0;
     for (ModelUrl& url : urls_) {
       if (url.host != host || url.state == UrlState::kGone) continue;

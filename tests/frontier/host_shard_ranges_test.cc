@@ -85,7 +85,7 @@ TEST_F(HostShardRanges, HostsOfOtherRangesAreNotThere) {
   EXPECT_EQ(shard.revive_if_given_up(other).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(shard.start_elsewhere(other, "h1.b2.test", {}).error().code, ErrorCode::kUnavailable);
   shard.set_address(other, "192.0.2.1");
-  shard.begin_drop(other);
+  EXPECT_EQ(shard.begin_drop(other).error().code, ErrorCode::kUnavailable);
   shard.end_drop(other);
   shard.restore_host(other, std::nullopt);
   shard.add_counted(other, 1);

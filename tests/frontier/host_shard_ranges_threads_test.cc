@@ -167,7 +167,7 @@ class HostShardRangesThreads : public ::testing::Test {
       static_cast<void>(shard.counts(host));
       EXPECT_LE(shard.leased_in(test::range_of(2)), kQuota);
       shard.set_address(test::host_in(2, 3), "192.0.2.2");
-      shard.begin_drop(host);
+      static_cast<void>(shard.begin_drop(host));
       shard.end_drop(host);
       const auto turn = shard.start_elsewhere(test::host_in(3, 1), "h1.b3.test", "192.0.2.3");
       if (turn) {

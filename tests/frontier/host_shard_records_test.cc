@@ -390,7 +390,7 @@ TEST_F(HostShardRecordsTest, NoLockIsHeldOverARead) {
   expect_reads(1, "start_elsewhere()");
   shard.set_address(test::id_of("g.test"), "10.0.0.2");
   expect_reads(1, "set_address()");
-  shard.begin_drop(test::id_of("h.test"));
+  EXPECT_TRUE(shard.begin_drop(test::id_of("h.test")));
   shard.end_drop(test::id_of("h.test"));
   expect_reads(1, "begin_drop()");
   now_ += std::chrono::hours(1);

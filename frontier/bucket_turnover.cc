@@ -208,7 +208,10 @@ void BucketTurnover::look_at_drains() {
   const auto now = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const auto bucket = static_cast<BucketId>(i);
-    if (states_[i].stage == Stage::kLoading && now >= states_[i].loaded_by) calls_.end_load(bucket);
+    // Again and again: a load that has just begun may not have been there to be ended.
+    if (states_[i].stage == Stage::kLoading &&
+        (states_[i].was_lost || hands_over_ || now >= states_[i].loaded_by))
+      calls_.end_load(bucket);
     if (states_[i].stage != Stage::kDraining) continue;
     if (now >= states_[i].drained_by || calls_.open_leases(bucket) == 0) take_out(bucket);
   }

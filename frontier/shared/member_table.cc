@@ -1,6 +1,7 @@
 #include "frontier/shared/member_table.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,6 +38,12 @@ std::optional<MemberRecord> decode_member(std::string_view value) {
 
 Result<void> MemberTable::see(const std::vector<Seen>& members, BootTime now) {
   bool has_rival = false;
+  // While they could not be read nobody grew older.
+  const auto not_seen = has_missed_ && looked_ ? now - *looked_ : BootTime::duration::zero();
+  for (Known& known : std::views::values(known_))
+    known.since += not_seen;
+  looked_ = now;
+  has_missed_ = false;
   for (const Seen& seen : members) {
     if (seen.name == options_.self) {
       has_rival = seen.record.session != options_.session;
@@ -45,12 +52,10 @@ Result<void> MemberTable::see(const std::vector<Seen>& members, BootTime now) {
       continue;
     }
     const auto [at, added] = known_.try_emplace(seen.name, Known{seen.record, now});
-    if (has_missed_) at->second.since = now;
     if (added || at->second.record == seen.record) continue;
     // A process that was started again under the same name goes on with the record.
     at->second = {.record = seen.record, .since = now, .moved = true};
   }
-  has_missed_ = false;
   if (!has_rival) rival_.reset();
   std::erase_if(known_, [&](const auto& one) {
     return std::ranges::none_of(members, [&](const Seen& s) { return s.name == one.first; });

@@ -84,7 +84,8 @@ class MemberTable {
  private:
   struct Known {
     MemberRecord record;
-    BootTime since;  // when it was first seen so
+    // When it was first seen so, later by the time for which the members could not be read.
+    BootTime since;
     bool moved = false;
   };
   Result<void> see_rival(const MemberRecord& record, BootTime now);
@@ -96,6 +97,7 @@ class MemberTable {
   MemberRecord own_;
   bool has_name_ = false;
   bool has_missed_ = false;
+  std::optional<BootTime> looked_;                   // when they were last read
   std::optional<Known> rival_;                       // who has the name
   std::map<std::string, Known, std::less<>> known_;  // the others
 };

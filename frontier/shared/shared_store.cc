@@ -25,6 +25,13 @@ constexpr std::uint64_t kUrlsOfARead = 1000;     // of one queue
 // until the replica of a master that has died takes its place.
 constexpr std::chrono::milliseconds kPatienceAtOnce{50};
 
+// Each thread has always the same.
+template <class Connections>
+BucketConnection& connection_of_this_thread(const Connections& connections) {
+  const std::size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
+  return *connections[thread % connections.size()];
+}
+
 tl::unexpected<Error> not_owned() {
   return error(ErrorCode::kInUse, "another crawler owns the bucket now");
 }
@@ -43,7 +50,9 @@ Result<std::unique_ptr<SharedStore>> SharedStore::open(Options options) {
   };
   for (Connection& one : connections.at_once)
     if (auto done = connect(one, kPatienceAtOnce); !done) return tl::unexpected(done.error());
-  for (Connection* const one : {&connections.reader, &connections.loader, &connections.writer})
+  for (Connection& one : connections.readers)
+    if (auto done = connect(one, options.patience); !done) return tl::unexpected(done.error());
+  for (Connection* const one : {&connections.loader, &connections.writer})
     if (auto done = connect(*one, options.patience); !done) return tl::unexpected(done.error());
   return std::unique_ptr<SharedStore>(new SharedStore(std::move(options), std::move(connections)));
 }
@@ -95,9 +104,9 @@ Result<void> SharedStore::with_patience(BucketConnection& connection, const Read
     if (away || waited) {
       const MutexLock lock(mutex_);
       if (away) {
-        reads_wait_[&connection] = done.error().message;
+        reads_wait_[std::this_thread::get_id()] = done.error().message;
       } else {
-        reads_wait_.erase(&connection);
+        reads_wait_.erase(std::this_thread::get_id());
       }
     }
     if (!away || gives_up_.load(std::memory_order_relaxed)) return done;
@@ -211,39 +220,47 @@ Result<void> SharedStore::read_queues(std::span<QueueRead> reads) const {
   all.reserve(reads.size());
   for (QueueRead& read : reads)
     all.push_back(where(read));
-  return with_patience(*connections_.reader, [&](BucketStore& buckets) -> Result<void> {
-    if (auto done = read_bucket_queues(buckets, all); !done) return done;
-    const auto away =
-        std::ranges::find_if(all, &std::optional<Error>::has_value, &BucketQueueRead::away);
-    return away == all.end() ? Result<void>{} : tl::unexpected(*away->away);
-  });
+  return with_patience(
+      connection_of_this_thread(connections_.readers), [&](BucketStore& buckets) -> Result<void> {
+        if (auto done = read_bucket_queues(buckets, all); !done) return done;
+        const auto away =
+            std::ranges::find_if(all, &std::optional<Error>::has_value, &BucketQueueRead::away);
+        return away == all.end() ? Result<void>{} : tl::unexpected(*away->away);
+      });
 }
 
 // A node that did not answer is left out before others wait for it too.
 Result<void> SharedStore::read_queues_at_once(std::span<QueueRead> reads) const {
   using Clock = std::chrono::steady_clock;
-  // A thread has always the same connection.
-  const std::size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
-  BucketConnection& connection = *connections_.at_once[thread % connections_.at_once.size()];
+  using Ask = NodesAway::Ask;
+  BucketConnection& connection = connection_of_this_thread(connections_.at_once);
   return connection.with([&](BucketStore& buckets) -> Result<void> {
-    std::map<NodesAway::Node, bool> asked;
+    std::map<NodesAway::Node, Ask> asked;
     std::vector<NodesAway::Node> nodes;
     std::vector<BucketQueueRead> all;
     for (QueueRead& read : reads) {
       const auto node = buckets.node_of(bucket_of(read.host));
       const auto [known, is_new] = asked.try_emplace(node);
       if (is_new) known->second = nodes_away_.may_ask(node, Clock::now());
-      read.away = !known->second;
+      read.away = known->second == Ask::kNot;
       if (read.away) continue;
       nodes.push_back(node);
       all.push_back(where(read));
     }
+    const auto is_patient = [](const auto& one) { return one.second == Ask::kPatiently; };
+    buckets.set_patience(std::ranges::any_of(asked, is_patient) ? options_.patience
+                                                                : kPatienceAtOnce);
     if (auto done = read_bucket_queues(buckets, all); !done) return done;
     std::set<NodesAway::Node> answered, away;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].away && away.insert(nodes[i]).second)
-        nodes_away_.note_away(nodes[i], std::move(all[i].away->message), Clock::now());
-      if (!all[i].away && !all[i].queues.empty()) answered.insert(nodes[i]);
+      // A slot may have moved: who did not answer has it now.
+      if (all[i].away) {
+        const auto node = buckets.node_of(all[i].bucket);
+        if (away.insert(node).second)
+          nodes_away_.note_away(node, std::move(all[i].away->message), Clock::now());
+      } else if (!all[i].queues.empty()) {
+        answered.insert(nodes[i]);
+      }
     }
     for (const NodesAway::Node& node : answered)
       if (!away.contains(node)) nodes_away_.note_answer(node);
@@ -428,7 +445,7 @@ Result<void> SharedStore::visit_queue(
       from -= limit;
       std::vector<QueuedUrl> part;
       auto read = with_patience(
-          *connections_.reader,
+          connection_of_this_thread(connections_.readers),
           [&](BucketStore& buckets) {
             return buckets.read_queue(bucket->id, host, queue.first, from, limit)
                 .map([&](std::vector<QueuedUrl> found) { part = std::move(found); });

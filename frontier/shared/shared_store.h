@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "trawl/clocks.h"
@@ -35,8 +36,8 @@ namespace trawl {
 // there, since it was lost a moment ago, reads as empty.
 //
 // While Redis is away reads and writes wait for it, however long, until give_up(); except
-// read_queues_at_once(), which leaves out what a node does not answer within 300 ms. Only queues
-// are read from Redis. There is no ledger.
+// read_queues_at_once(), which leaves out nodes that do not answer soon (NodesAway): mostly within
+// 300 ms. Only queues are read from Redis. There is no ledger.
 //
 // Threads: write(), write_parts(), pass_on() and end() by one at a time, the committer; everything
 // else by any, also meanwhile. Loading, reading and writing have connections of their own: none
@@ -158,8 +159,10 @@ class SharedStore final : public Store {
   using BucketPtr = std::shared_ptr<OwnedBucket>;
   using Connection = std::unique_ptr<BucketConnection>;
   struct Connections {
-    std::array<Connection, 4> at_once;  // several threads lease at a time
-    Connection reader, loader, writer;
+    // Several threads lease at a time, and several wait for what they read: the committer, which
+    // drops hosts, and threads that end leases or look at the frontier.
+    std::array<Connection, 4> at_once, readers;
+    Connection loader, writer;
   };
 
   SharedStore(Options options, Connections connections);
@@ -183,7 +186,7 @@ class SharedStore final : public Store {
   mutable Mutex mutex_;
   std::map<BucketId, BucketPtr> buckets_ TRAWL_GUARDED_BY(mutex_);
   std::map<BucketId, BucketPtr> loading_ TRAWL_GUARDED_BY(mutex_);
-  mutable std::map<const BucketConnection*, std::string> reads_wait_ TRAWL_GUARDED_BY(mutex_);
+  mutable std::map<std::thread::id, std::string> reads_wait_ TRAWL_GUARDED_BY(mutex_);
   mutable NodesAway nodes_away_;  // of read_queues_at_once()
 
   SharedWriter writer_;

@@ -107,21 +107,43 @@ TEST(BucketShares, EachMemberHasItsShareAndOthersKeepTheirs) {
 }
 
 // Heartbeats that could not be read may have been written.
-TEST(MemberTable, AMemberCountsForALifetimeAfterItCouldNotBeRead) {
+TEST(MemberTable, AMemberDoesNotAgeWhileItCannotBeRead) {
   MemberTable table({.self = "a", .session = "s", .lease = kLease});
-  const std::vector<MemberTable::Seen> both = {{.name = "a", .record = {.session = "s"}},
-                                               {.name = "b", .record = {.session = "t"}}};
+  std::vector<MemberTable::Seen> both = {{.name = "a", .record = {.session = "s"}},
+                                         {.name = "b", .record = {.session = "t"}}};
   BootTime now{std::chrono::hours(1)};
   ASSERT_TRUE(table.see(both, now).has_value());
-  now += kLease;
-  EXPECT_THAT(table.living(now - milliseconds(1)), ElementsAre("a", "b"));
+  both[1].record.beat = 2;
   ASSERT_TRUE(table.see(both, now).has_value());
-  EXPECT_THAT(table.living(now), ElementsAre("a"));
+  now += kLease - milliseconds(1);
+  ASSERT_TRUE(table.see(both, now).has_value());
+  for (int misses = 0; misses < 3; ++misses) {
+    now += kLease;
+    table.miss();
+  }
+  ASSERT_TRUE(table.see(both, now).has_value());
+  EXPECT_TRUE(table.has_moved("b", now));
+  now += milliseconds(1);
+  ASSERT_TRUE(table.see(both, now).has_value());
+  EXPECT_THAT(table.living(now), ElementsAre("a")) << "it has aged while it could be read";
+}
+
+// Buckets would be handed to it.
+TEST(MemberTable, AMemberThatIsDeadDoesNotLiveAgainWhenItCouldNotBeRead) {
+  MemberTable table({.self = "a", .session = "s", .lease = kLease});
+  std::vector<MemberTable::Seen> both = {{.name = "a", .record = {.session = "s"}},
+                                         {.name = "b", .record = {.session = "t"}}};
+  BootTime now{std::chrono::hours(1)};
+  ASSERT_TRUE(table.see(both, now).has_value());
+  both[1].record.beat = 2;
+  ASSERT_TRUE(table.see(both, now).has_value());
+  now += kLease;
+  ASSERT_TRUE(table.see(both, now).has_value());
+  ASSERT_FALSE(table.has_moved("b", now));
   table.miss();
+  now += kLease / 4;
   ASSERT_TRUE(table.see(both, now).has_value());
-  EXPECT_THAT(table.living(now), ElementsAre("a", "b"));
-  now += kLease;
-  ASSERT_TRUE(table.see(both, now).has_value());
+  EXPECT_FALSE(table.has_moved("b", now));
   EXPECT_THAT(table.living(now), ElementsAre("a"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ SteadyTime now() {
   return std::chrono::steady_clock::now();
 }
 
-// Loads take until they are ended.
+// Loads take until they are ended; the first call to end one finds it not yet begun.
 class Turnover {
  public:
   BucketTurnover& operator*() { return turnover_; }
@@ -53,6 +54,7 @@ class Turnover {
             .end_load =
                 [this](BucketId bucket) {
                   const MutexLock lock(mutex_);
+                  if (!std::exchange(was_early_, true)) return;
                   ended_.insert(bucket);
                   changed_.notify_all();
                 },
@@ -70,6 +72,7 @@ class Turnover {
   mutable Mutex mutex_;
   Condition changed_;
   std::set<BucketId> loading_, ended_;
+  bool was_early_ = false;
   std::vector<std::string> released_, dropped_;
   BucketTurnover turnover_{16, calls(), now};
 };

@@ -4,7 +4,7 @@
 // it or leased from it, so that each URL reaches the shard once. It goes in the order of commits.
 // What was admitted before its partition was closed is written first, or handed to the next owner
 // by the store; the committer forgets the hosts after that, so that the shard gets nothing of them
-// later. Leases that are open then are void (Operation::Ended::epoch).
+// later. Leases that are open then are void.
 #include <algorithm>
 #include <memory>
 #include <utility>

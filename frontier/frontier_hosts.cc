@@ -53,12 +53,15 @@ Result<RecordChange> FrontierImpl::record_change(const HostSettings& settings) c
   const bool parks = settings.blocked_until == HostSettings::kParked;
   const std::int64_t now = clock_.now();
   const auto park_time = retry_options().park_time;
+  const bool is_shared = partitions_->is_shared();
   return RecordChange([=, until = *until](HostRecord& record) {
     if (settings.delay) record.delay = settings.delay->count() > 0 ? settings.delay : std::nullopt;
     if (settings.exact_delay) record.exact_delay = *settings.exact_delay;
     if (settings.leases) record.max_leases = *settings.leases > 0 ? settings.leases : std::nullopt;
-    if (settings.limit)
+    if (settings.limit) {
       record.remaining = *settings.limit != HostSettings::kNoLimit ? settings.limit : std::nullopt;
+      if (is_shared) record.limit = record.remaining;
+    }
     if (!settings.blocked_until) return;
     if (parks) {
       record.given_up = true;
@@ -138,12 +141,8 @@ Result<std::optional<std::string>> FrontierImpl::name_of(HostId host) const {
 
 Result<HostInfo> FrontierImpl::info_of(HostId host, const std::optional<HostRecord>& record) const {
   HostInfo info;
-  std::uint64_t queued = 0;
-  auto read = store_->visit_pending(host, [&](HostId, const QueueOrder&, std::string_view) {
-    ++queued;
-    return true;
-  });
-  if (!read) return tl::unexpected(read.error());
+  const auto queued = store_->queued(host);
+  if (!queued) return tl::unexpected(queued.error());
   // The state in memory is newer than the store's.
   if (auto in_memory = shard_of(host).info(host)) {
     info = std::move(*in_memory);
@@ -151,7 +150,7 @@ Result<HostInfo> FrontierImpl::info_of(HostId host, const std::optional<HostReco
     info = host_info(*record, clock_.now());
   }
   if (auto& until = info.settings.blocked_until) until = clock_.to_wall(to_milliseconds(*until));
-  info.queued = queued;
+  info.queued = *queued;
   if (info.host.empty()) {
     auto name = name_of(host);
     if (!name) return tl::unexpected(name.error());

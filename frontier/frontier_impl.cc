@@ -94,6 +94,8 @@ GroupWriterOptions FrontierImpl::writer_options(FrontierParts& parts) {
     return shard_of(host).is_leased(host, sequence);
   };
   options.after_commit = [this](auto& group, auto& promoted) { after_commit(group, promoted); };
+  options.counts_admitted = parts.counts_admitted;
+  options.write_parts = std::move(parts.write_parts);
   options.encode_links = std::move(parts.encode_links);
   options.retired = [this, told = std::move(parts.retired)](std::uint32_t bucket) {
     // Relaxed: publishes no other data.

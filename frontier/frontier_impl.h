@@ -49,6 +49,8 @@ struct FrontierParts {
   std::function<std::string(std::span<const UrlRequest>)> encode_links = {};
   std::function<bool(HostId)> may_lease = {};              // ShardOptions
   std::function<void(std::uint32_t bucket)> retired = {};  // it is forgotten: see retire_bucket()
+  bool counts_admitted = false;                            // GroupWriterOptions
+  GroupWriterOptions::WriteParts write_parts = {};
   // The progress of all processes, if this is that of this one.
   std::function<Result<Progress>(const Progress&)> progress_of_all = {};
 };
@@ -251,10 +253,10 @@ class FrontierImpl final : public Frontier {
   Result<Lease> leased(std::uint64_t id, const QueuedUrl& url) const
       TRAWL_REQUIRES_SHARED(using_store_);
   // The changes of ending a lease, without those of a retry or recrawl. `sets_aside`: the URL may
-  // be set aside. `openings`: Partitions::openings() before the lease ended in its shard.
+  // be set aside.
   Result<Operation::Ended> ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                 const Outcome& outcome, bool sets_aside,
-                                 std::uint32_t openings) const TRAWL_REQUIRES_SHARED(using_store_);
+                                 const Outcome& outcome, bool sets_aside) const
+      TRAWL_REQUIRES_SHARED(using_store_);
   void defer(Operation::Ended& ended, Operation::Ended::Kind kind, std::int64_t until) const;
   void set_failed_aside(Operation::Ended& ended) const;
   void forget_set_aside(const Operation::Ended& ended, Operation& operation) const;

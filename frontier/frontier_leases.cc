@@ -252,16 +252,10 @@ std::optional<SteadyTime> FrontierImpl::deferred_due() const {
 }
 
 Result<Operation::Ended> FrontierImpl::ended(std::uint64_t lease_id, const QueuedUrl& url,
-                                             const Outcome& outcome, bool sets_aside,
-                                             std::uint32_t openings) const {
+                                             const Outcome& outcome, bool sets_aside) const {
   auto record = decode_record(url.record);
   if (!record) return undecodable();
   Operation::Ended ended;
-  if (partitions_->is_shared()) {
-    // A bucket that was opened since had been lost, and the lease with it: no bucket has 0.
-    const std::uint32_t epoch = partitions_->epoch(identity_.bucket_of(url.host));
-    ended.epoch = epoch <= openings ? epoch : 0;
-  }
   ended.host = url.host;
   ended.order = url.order;
   ended.outcome = outcome;
@@ -375,7 +369,7 @@ Result<std::optional<PendingEnd>> FrontierImpl::begin_end(std::uint64_t lease_id
   if (!lease) return tl::unexpected(lease.error());
   if (lease->end == LeaseEnd::kRepeated) return std::nullopt;
   const bool sets_aside = held != nullptr || has_failed(outcome);
-  auto end = ended(lease_id, lease->url, outcome, sets_aside, openings);
+  auto end = ended(lease_id, lease->url, outcome, sets_aside);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());
@@ -436,7 +430,7 @@ Result<FailureVerdict> FrontierImpl::fail(std::uint64_t lease_id, FailureReason 
     announce_leases();
     return verdict;
   }
-  auto end = ended(lease_id, failure->lease.url, outcome, true, openings);
+  auto end = ended(lease_id, failure->lease.url, outcome, true);
   if (!end) {
     commits_->stop_with(end.error());
     return tl::unexpected(end.error());

@@ -61,6 +61,7 @@ Result<std::unique_ptr<SharedFrontier>> SharedFrontier::open(const SharedOptions
        .replicated = connection->replicated,
        .identity =
            UrlIdentity(connection->crawl.hash, options.seen.profile, connection->ownership.buckets),
+       .page_limit = options.page_limit,
        .lost = [lost](BucketId bucket, const Error& error) { (*lost)(bucket, error); }});
   if (!store) return tl::unexpected(store.error());
   SharedFrontierImpl::Parts parts{.connection = std::move(*connection),

@@ -49,8 +49,10 @@ Result<void> as_result(const BucketStore::Written& written) {
 }  // namespace
 
 std::unique_ptr<FrontierImpl> SharedFrontierImpl::make_impl(const EmbeddedOptions& options,
+                                                            const SharedOptions& shared,
                                                             Parts& parts) {
   const BucketId buckets = parts.connection.ownership.buckets;
+  SharedStore& store = *parts.store;
   FrontierParts made{
       .recovery = nullptr,
       .store = std::move(parts.store),
@@ -70,6 +72,9 @@ std::unique_ptr<FrontierImpl> SharedFrontierImpl::make_impl(const EmbeddedOption
             return turnover_.is_leasable(bucket) && ownership_.may_start(bucket);
           },
       .retired = [this](std::uint32_t bucket) { retired(bucket); },
+      .counts_admitted = shared.url_limit != nullptr,
+      .write_parts = [&store](auto batches,
+                              auto links) { return store.write_parts(batches, links); },
       .progress_of_all = [this](const Progress& own) { return progress_of_all(own); }};
   return std::make_unique<FrontierImpl>(options, std::move(made));
 }
@@ -80,7 +85,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
 
 SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared,
                                        Parts& parts, SharedStore& store)
-    : FrontierDecorator(make_impl(options, parts)),
+    : FrontierDecorator(make_impl(options, shared, parts)),
       options_(options),
       report_([told = shared.on_trouble](const Error& error) {
         if (told) told(error);
@@ -224,6 +229,11 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
     return false;
   }));
   add_waiting(bucket);
+  if (url_limit_ != nullptr) {
+    store_.visit_admitted_of(bucket, [this](std::string_view host, std::uint64_t urls) {
+      url_limit_->came(host, urls);
+    });
+  }
   impl_.open_bucket(bucket, std::move(partition));
   inbox_.open(bucket);
   if (counters->deepest > 0) queue_depths_.add(long_queues);

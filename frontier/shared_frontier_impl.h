@@ -83,7 +83,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   }
   SharedFrontierImpl(const EmbeddedOptions& options, const SharedOptions& shared, Parts& parts,
                      SharedStore& store);
-  std::unique_ptr<FrontierImpl> make_impl(const EmbeddedOptions& options, Parts& parts);
+  std::unique_ptr<FrontierImpl> make_impl(const EmbeddedOptions& options,
+                                          const SharedOptions& shared, Parts& parts);
   OwnershipThread::Events ownership_events();
   BucketTurnover::Calls turnover_calls();
   InboxReader::Events inbox_events();

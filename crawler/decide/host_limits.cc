@@ -185,7 +185,7 @@ Result<void> HostUrlQuota::start(const Frontier& frontier) {
 
 // What was counted when the host was here before is among what waits, or was; so the larger number
 // holds. Places of links that are under way are in the count, but not among what waits.
-void HostUrlQuota::came(std::string_view host, std::uint64_t queued) {
+void HostUrlQuota::came(std::string_view host, std::uint64_t admitted) {
   if (!limited_ || !limits_.of(host)) return;
   const std::uint64_t hash = hash_of(host);
   Part& part = part_of(hash);
@@ -193,7 +193,7 @@ void HostUrlQuota::came(std::string_view host, std::uint64_t queued) {
   const auto under_way = static_cast<std::uint64_t>(std::ranges::count_if(
       part.pending, [hash](const auto& pending) { return pending.second.host == hash; }));
   const std::uint64_t now = part.counts.of(hash);
-  part.counts.set(hash, std::max(now, queued + under_way));
+  part.counts.set(hash, std::max(now, admitted + under_way));
 }
 
 HoldReason HostUrlQuota::reason() const {

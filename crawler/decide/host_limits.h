@@ -65,8 +65,8 @@ class RecentHashes {
 // the limit is not exceeded, unless the host was forgotten, and known links do not displace new
 // ones, except links met for the first time in a run or again after a million others, which take a
 // place until they are settled. Counts are per run, and include URLs that wait when the run begins:
-// see start(). Of a shared frontier the owner of a host counts: what it admits of all finders,
-// and what waits when the host comes. URLs under way to an owner take a place meanwhile.
+// see start(). Of a shared frontier the owner of a host counts: what it and the owners before
+// admitted of all finders. URLs under way to an owner take a place meanwhile.
 class HostUrlQuota final : public HostUrlLimit {
  public:
   // Of the counts: 4.9 million hosts.
@@ -86,7 +86,7 @@ class HostUrlQuota final : public HostUrlLimit {
   void report(const Place& place, std::optional<Admission> admission) override;
   // Counts a URL that was offered without a place.
   void note(std::string_view host, std::string_view url, Admission admission) override;
-  void came(std::string_view host, std::uint64_t queued) override;
+  void came(std::string_view host, std::uint64_t admitted) override;
   HoldReason reason() const override;
   std::uint64_t count(std::string_view host) const;
   // Of the host; absent: none.

@@ -82,10 +82,12 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
                                        config_.scope.park_pattern_after);
   if (!patterns) return tl::unexpected(patterns.error());
   parked_patterns_ = std::move(*patterns);
-  if (auto changed = HostPageQuota::begin(*frontier_, has_earlier_files_, config_.crawl.state_dir,
-                                          LimitByHost::pages(config_));
-      !changed) {
-    return changed;
+  if (!is_shared()) {  // else see SharedOptions::page_limit
+    if (auto changed = HostPageQuota::begin(*frontier_, has_earlier_files_, config_.crawl.state_dir,
+                                            LimitByHost::pages(config_));
+        !changed) {
+      return changed;
+    }
   }
   if (auto changed = HostPace::begin(*frontier_, has_earlier_files_, config_.crawl.state_dir,
                                      rules_->politeness);

@@ -46,6 +46,9 @@ Result<std::unique_ptr<Frontier>> CrawlImpl::open_shared_frontier(const CrawlOpe
   if (!options) return tl::unexpected(options.error());
   options->store.shards = threads_wanted_;
   if (urls_of_hosts_.limited()) options->url_limit = &urls_of_hosts_;
+  options->page_limit = [limits = LimitByHost::pages(config_)](std::string_view host) {
+    return limits.of(host);
+  };
   options->on_trouble = [](const Error& trouble) {
     room_log(LogRoom::kFrontier).warn("{}", trouble.message);
   };

@@ -56,6 +56,11 @@ GroupWriter::Part* GroupWriter::part_of(std::uint64_t id) {
   return part_of_bucket(partitions_.is_shared() ? options_.identity->bucket_of(id) : 0);
 }
 
+GroupWriter::Part* GroupWriter::part_since(std::uint32_t openings, std::uint64_t id) {
+  Part* const part = part_of(id);
+  return part == nullptr || part->partition->epoch() > openings ? nullptr : part;
+}
+
 GroupWriter::Part* GroupWriter::part_of_bucket(std::uint32_t bucket) {
   auto& part = parts_[bucket];
   if (part && part->partition != nullptr) return part.get();
@@ -124,7 +129,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
     if (auto added = add_admitted(*operation); !added) return added;
     if (auto added = add_seen_only(*operation); !added) return added;
     if (operation->ended) {
-      if (auto ended = add_ended(*operation->ended); !ended) return ended;
+      if (auto ended = add_ended(*operation); !ended) return ended;
     }
     if (auto done = restore(*operation, promoted); !done) return done;
     lower_depths(*operation);
@@ -189,6 +194,10 @@ Result<void> GroupWriter::add_admitted(Operation& operation) {
     ++totals.admitted;
     totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
     part->fingerprints.push_back(url.fingerprint);
+    if (options_.counts_admitted && !recrawl) {
+      if (const auto record = decode_record(url.record))
+        batch.count_admitted(url.host, queue_of(*record));
+    }
     if (url.not_before == 0) {
       batch.add_pending(url.host, {.priority = url.priority, .sequence = url.sequence}, url.record);
     } else {
@@ -247,10 +256,11 @@ Result<bool> GroupWriter::was_admitted(Fingerprint fingerprint) {
   return record->has_value();
 }
 
-Result<void> GroupWriter::add_ended(Operation::Ended& ended) {
+Result<void> GroupWriter::add_ended(Operation& operation) {
   using Kind = Operation::Ended::Kind;
-  Part* const part = part_of(ended.host);
-  ended.is_void = part == nullptr || part->partition->epoch() != ended.epoch;
+  Operation::Ended& ended = *operation.ended;
+  Part* const part = part_since(operation.openings, ended.host);
+  ended.is_void = part == nullptr;
   if (ended.is_void) return {};
   Counters& totals = part->totals;
   Store::Batch& batch = part->batch;
@@ -464,8 +474,7 @@ void GroupWriter::add_changed_hosts(const OperationGroup& group) {
     if (partitions_.is_shared()) {
       const auto lost =
           std::erase_if(operation->changed_hosts, [&](const Operation::ChangedHost& changed) {
-            const Part* const part = part_of(changed.host);
-            return part == nullptr || part->partition->epoch() > operation->openings;
+            return part_since(operation->openings, changed.host) == nullptr;
           });
       operation->lost = lost > 0;
     }
@@ -544,7 +553,9 @@ Result<void> GroupWriter::write_parts(std::span<Part* const> parts,
     part->batch.set_counters(part->totals);
     batches.push_back({.bucket = part->bucket, .batch = &part->batch});
   }
-  if (auto written = store_.write_parts(batches, links); !written) return written;
+  auto written = options_.write_parts ? options_.write_parts(batches, links)
+                                      : store_.write(*batches.front().batch);
+  if (!written) return written;
   for (Part* part : parts)
     part->partition->take_totals(part->before, part->totals);
   return {};
@@ -588,8 +599,8 @@ Result<void> GroupWriter::drop_some(Operation& operation) {
   Operation::Drop& drop = *operation.drop;
   assert(!drop.done);
   clear_parts();
-  Part* const part = part_of(drop.host);
-  if (part == nullptr || part->partition->epoch() > operation.openings) {
+  Part* const part = part_since(operation.openings, drop.host);
+  if (part == nullptr) {
     drop.done = operation.lost = true;
     return {};
   }

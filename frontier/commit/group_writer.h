@@ -25,8 +25,15 @@
 namespace trawl {
 
 struct GroupWriterOptions {
-  bool ledger = false;  // the crawl keeps a ledger
-  bool exact = false;   // the ledger decides what was admitted
+  bool ledger = false;           // the crawl keeps a ledger
+  bool exact = false;            // the ledger decides what was admitted
+  bool counts_admitted = false;  // StoreBatch::count_admitted()
+  // For a shared frontier; at most one part of each bucket. Each part is durable as a whole when
+  // this returns, and the links are with their owners. If another crawler owns a bucket by then,
+  // the URLs that its part admitted are with that one instead: that is not an error.
+  using WriteParts = std::function<Result<void>(std::span<const BatchPart> parts,
+                                                std::span<const LinksForOwner> links)>;
+  WriteParts write_parts = nullptr;
   std::uint64_t max_set_aside = 0;
   bool set_aside_keys_changed = false;  // fit_set_aside_keys()
   // For fingerprints of stored URLs; null: all notes of depths are kept.
@@ -90,6 +97,8 @@ class GroupWriter {
   // The part of what has this HostId or Fingerprint::high; null: its bucket was lost before the
   // operation came so far.
   Part* part_of(std::uint64_t id);
+  // Null also if its partition was opened later (Operation::openings).
+  Part* part_since(std::uint32_t openings, std::uint64_t id);
   Part* part_of_bucket(std::uint32_t bucket);
   // Where the offers of an operation count.
   Part* part_of_offers(const Operation& operation);
@@ -103,7 +112,7 @@ class GroupWriter {
   Result<void> add_seen_only(const Operation& operation);
   void note_new_ones(const OperationGroup& group);
   Result<bool> was_admitted(Fingerprint fingerprint);
-  Result<void> add_ended(Operation::Ended& ended);
+  Result<void> add_ended(Operation& operation);
   Result<void> set_aside(const Operation::SetAside& url);
   std::uint64_t set_aside_in_all(const Part& part);
   Result<void> hold_links(const Operation& operation);

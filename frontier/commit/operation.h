@@ -63,9 +63,8 @@ struct Operation {
     std::uint32_t stored_depth = 0;     // the depth in its queued record
     bool depth_noted = false;           // the store notes a smaller depth
     bool depth_lowered = false;         // the lease had that smaller depth
-    // Partition::epoch() of the lease. If the bucket was lost since, the commit sets `is_void`, and
-    // changes nothing: its owner now leases the URL again.
-    std::uint32_t epoch = 0;
+    // Set by the commit, which changes nothing then: the bucket was lost since (`openings`), and
+    // its owner now leases the URL again.
     bool is_void = false;
   };
   // A URL for the owner of another bucket.
@@ -130,9 +129,10 @@ struct Operation {
   std::optional<Ended> ended;
   std::vector<SetAside> links_held;
   std::vector<Restored> restored;
-  // Hosts whose records must be stored. In a shared frontier, by changes that were made when so
-  // many partitions had been opened: those of buckets that were lost since are dropped.
-  std::vector<ChangedHost> changed_hosts;
+  std::vector<ChangedHost> changed_hosts;  // hosts whose records must be stored
+  // In a shared frontier: how many partitions had been opened before the lease was ended, the hosts
+  // changed, the command executed. What is for a bucket that was lost and opened again since is
+  // dropped.
   std::uint32_t openings = ~0u;
   // Set by the commit: the host whose record this changes, or whose queue it drops, belongs to
   // another process now. A caller that waits gets kUnavailable.

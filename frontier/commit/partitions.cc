@@ -27,22 +27,17 @@ void Partitions::open(std::uint32_t bucket, std::unique_ptr<Partition> partition
     Slot& slot = slots_[bucket];
     assert(!slot.partition);
     slot.partition = std::move(partition);
-    // release, here and below: pairs with openings(), admitting() and epoch().
+    // release, here and below: pairs with openings() and admitting().
     const std::uint32_t epoch = openings_.fetch_add(1, std::memory_order_release) + 1;
     slot.partition->set_epoch(epoch);
     slot.admitting.store(slot.partition.get(), std::memory_order_release);
-    slot.epoch.store(epoch, std::memory_order_release);
   }
   set_next_deferred(bucket, deferred);
 }
 
-// The epoch first: what is begun for a bucket that is being closed is void sooner rather than
-// later.
 void Partitions::close(std::uint32_t bucket) {
-  Slot& slot = slots_[bucket];
   // Relaxed: the pointer stays valid until the writer's remove().
-  slot.epoch.store(0, std::memory_order_relaxed);
-  slot.admitting.store(nullptr, std::memory_order_relaxed);
+  slots_[bucket].admitting.store(nullptr, std::memory_order_relaxed);
   const WriterLock lock(mutex_);
   find_next_deferred();
 }

@@ -42,13 +42,7 @@ class Partitions {
     return slots_[bucket].admitting.load(std::memory_order_acquire);
   }
   bool is_open(std::uint32_t bucket) const noexcept { return admitting(bucket) != nullptr; }
-  // Of the partition that is open; 0: none is. Each opening of a bucket has another one.
-  std::uint32_t epoch(std::uint32_t bucket) const noexcept {
-    // acquire: pairs with open().
-    return slots_[bucket].epoch.load(std::memory_order_acquire);
-  }
-
-  // How many were opened so far: the epoch of the last one.
+  // How many were opened so far: the Partition::epoch() of the last one.
   std::uint32_t openings() const noexcept { return openings_.load(std::memory_order_acquire); }
 
   // Precondition: the one before was removed.
@@ -78,7 +72,6 @@ class Partitions {
  private:
   struct Slot {
     std::atomic<Partition*> admitting{nullptr};
-    std::atomic<std::uint32_t> epoch{0};
     std::unique_ptr<Partition> partition;  // changes with mutex_ held; read by the writer without
   };
   template <class Visit>

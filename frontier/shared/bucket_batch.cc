@@ -20,9 +20,13 @@ void put_big_endian(std::string& out, std::uint64_t value) {
 
 std::string encode_bucket_host(const BucketHost& host) {
   std::string out;
-  put_varint(out, host.priorities.size());
+  put_varint(out, 2 * host.priorities.size() + (host.admitted ? 1 : 0));
   for (const std::int32_t priority : host.priorities)
     put_fixed(out, priority);
+  if (host.admitted) {
+    put_varint(out, host.admitted->urls);
+    put_string(out, host.admitted->name);
+  }
   out += encode_host(host.record);
   return out;
 }
@@ -30,10 +34,17 @@ std::string encode_bucket_host(const BucketHost& host) {
 std::optional<BucketHost> decode_bucket_host(std::string_view value) {
   BucketHost host;
   Decoder decoder(value);
-  const std::uint64_t count = decoder.varint();
+  const std::uint64_t parts = decoder.varint();
+  const std::uint64_t count = parts / 2;
   if (!decoder.ok() || count > decoder.rest().size() / sizeof(std::int32_t)) return std::nullopt;
   for (std::uint64_t i = 0; i < count; ++i)
     host.priorities.push_back(decoder.fixed<std::int32_t>());
+  if (parts % 2 == 1) {
+    host.admitted.emplace();
+    host.admitted->urls = decoder.varint();
+    host.admitted->name = decoder.string();
+    if (!decoder.ok()) return std::nullopt;
+  }
   auto record = decode_host(decoder.rest());
   if (!record) return std::nullopt;
   host.record = std::move(*record);

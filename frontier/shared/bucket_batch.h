@@ -31,10 +31,19 @@ struct BucketMeta {
   std::uint64_t segment = 0;        // the newest key of fingerprints
 };
 
-// A host of a bucket: its record, and the priorities for which it has a queue.
+// URLs of a host that were admitted while they were counted, and its name.
+struct AdmittedOfHost {
+  std::string name;
+  std::uint64_t urls = 0;
+  friend bool operator==(const AdmittedOfHost&, const AdmittedOfHost&) = default;
+};
+
+// A host of a bucket: its record, and the priorities for which it has a queue. Its value begins
+// with twice the number of priorities, and 1 more if a count follows them.
 struct BucketHost {
   HostRecord record;
   std::vector<std::int32_t> priorities;
+  std::optional<AdmittedOfHost> admitted = std::nullopt;
   friend bool operator==(const BucketHost&, const BucketHost&) = default;
 };
 std::string encode_bucket_host(const BucketHost& host);

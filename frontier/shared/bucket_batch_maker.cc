@@ -52,6 +52,10 @@ class BucketBatchMaker final : public StoreChanges {
     batch_.meta.next_sequence = counters.sequence;
     batch_.meta.open = counters.open();
   }
+  void count_admitted(HostId host, std::string_view name) override {
+    hosts_.count_admitted(host, name);
+    note(host, true);
+  }
   void take_message(const MessageId& message) override { batch_.taken.push_back(message); }
   void take_command(const MessageId& command) override { batch_.commands_taken.push_back(command); }
 

@@ -28,6 +28,30 @@ void BucketHosts::load(HostId id, const BucketHost& value, const std::vector<std
   }
   queues_ += host.queues.size();
   if (!value.record.is_default() || value.record.answered) set_record(host, value.record);
+  set_admitted(host, value.admitted);
+}
+
+void BucketHosts::set_admitted(Host& host, const std::optional<AdmittedOfHost>& admitted) {
+  const auto bytes = [&] {
+    return host.admitted ? sizeof *host.admitted + host.admitted->name.size() : 0;
+  };
+  counted_ -= bytes();
+  host.admitted = admitted ? std::make_unique<AdmittedOfHost>(*admitted) : nullptr;
+  counted_ += bytes();
+}
+
+void BucketHosts::count_admitted(HostId id, std::string_view name) {
+  const MutexLock lock(mutex_);
+  Host& host = hosts_[id];
+  if (!host.admitted) set_admitted(host, AdmittedOfHost{.name = std::string(name), .urls = 0});
+  ++host.admitted->urls;
+}
+
+void BucketHosts::visit_admitted(
+    const std::function<void(std::string_view name, std::uint64_t urls)>& visit) const {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, host] : hosts_)
+    if (host.admitted) visit(host.admitted->name, host.admitted->urls);
 }
 
 void BucketHosts::set_record(Host& host, const HostRecord& record) {
@@ -90,14 +114,15 @@ std::optional<BucketHost> BucketHosts::take_value(HostId id) {
   const MutexLock lock(mutex_);
   const auto host = hosts_.find(id);
   if (host == hosts_.end()) return std::nullopt;
-  const auto& [record, queues] = host->second;
-  if (!record && queues.empty()) {
+  const auto& [record, queues, admitted] = host->second;
+  if (!record && queues.empty() && !admitted) {
     hosts_.erase(host);
     return std::nullopt;
   }
   BucketHost value{.record = record ? *record : HostRecord{}, .priorities = {}};
   for (const auto& [priority, urls] : queues)
     value.priorities.push_back(priority);
+  if (admitted) value.admitted = *admitted;
   return value;
 }
 
@@ -134,7 +159,8 @@ std::uint64_t BucketHosts::memory() const {
   constexpr std::uint64_t kHost = 48 + sizeof(HostId) + sizeof(Host);  // with the map's node
   constexpr std::uint64_t kQueue = 32;                                 // most hosts have one
   const MutexLock lock(mutex_);
-  return hosts_.size() * kHost + queues_ * kQueue + records_ * (sizeof(HostRecord) + 16) + names_;
+  return hosts_.size() * kHost + queues_ * kQueue + records_ * (sizeof(HostRecord) + 16) + names_ +
+         counted_;
 }
 
 }  // namespace trawl

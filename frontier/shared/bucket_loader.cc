@@ -24,6 +24,7 @@ struct BucketLoader::Loading {
 Result<void> BucketLoader::load(BucketStore& buckets) {
   hosts_.clear();
   auto read = buckets.visit_hosts(bucket_.id, [&](HostId host, BucketHost value) {
+    apply_limit(value.record);
     if (value.priorities.empty()) {
       bucket_.hosts->load(host, value, {});
     } else {
@@ -45,6 +46,14 @@ Result<void> BucketLoader::load(BucketStore& buckets) {
                                    if (identity_.bucket_of(fingerprint.high) == bucket_.id)
                                      bucket_.depths->lower(fingerprint, depth);
                                  });
+}
+
+void BucketLoader::apply_limit(HostRecord& record) const {
+  if (!page_limit_ || !record.limit || !record.remaining) return;
+  const std::uint64_t used = *record.limit - std::min(*record.limit, *record.remaining);
+  record.limit = page_limit_(record.name);
+  record.remaining = record.limit;
+  if (record.limit) *record.remaining -= std::min(*record.limit, used);
 }
 
 Result<void> BucketLoader::visit_fingerprints(BucketStore& buckets,

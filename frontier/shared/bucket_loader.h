@@ -42,8 +42,12 @@ struct BucketVisitor {
 // Redis, and after kUnavailable the same can be read again; kCorrupt, naming the key.
 class BucketLoader {
  public:
-  BucketLoader(const UrlIdentity& identity, OwnedBucket& bucket)
-      : identity_(identity), bucket_(bucket) {}
+  // The limit of pages of a host, if hosts have any. One that was given another (HostRecord::limit)
+  // has left what it has not used of this one. Null: limits stay.
+  using PageLimit = std::function<std::optional<std::uint64_t>(std::string_view host)>;
+
+  BucketLoader(const UrlIdentity& identity, OwnedBucket& bucket, const PageLimit& page_limit)
+      : identity_(identity), bucket_(bucket), page_limit_(page_limit) {}
 
   // Fills `bucket`, except the queues of its hosts.
   Result<void> load(BucketStore& buckets);
@@ -53,12 +57,14 @@ class BucketLoader {
   Result<bool> load_some_queues(BucketStore& buckets, const BucketVisitor& visitor);
 
  private:
+  void apply_limit(HostRecord& record) const;
   struct Loading;  // a host
   Result<void> read_queues(BucketStore& buckets, std::span<Loading> hosts,
                            std::size_t beginning) const;
 
   const UrlIdentity& identity_;
   OwnedBucket& bucket_;
+  const PageLimit& page_limit_;
   std::map<HostId, BucketHost> hosts_;  // those whose queues are to be read
 };
 

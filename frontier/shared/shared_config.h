@@ -15,7 +15,7 @@
 namespace trawl {
 
 // The layout of the keys and values, and the rules of the scripts.
-inline constexpr std::uint32_t kSharedFormat = 1;
+inline constexpr std::uint32_t kSharedFormat = 2;
 
 // The first crawler of a crawl writes it, once; the others must have the same.
 struct SharedConfig {

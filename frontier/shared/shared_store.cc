@@ -125,7 +125,7 @@ Result<Counters> SharedStore::take(BucketId id, const std::string& token, const 
     const MutexLock lock(mutex_);
     loading_[id] = bucket;
   }
-  BucketLoader loader(options_.identity, *bucket);
+  BucketLoader loader(options_.identity, *bucket, options_.page_limit);
   BucketConnection& connection = *connections_.loader;
   auto done = with_patience(
       connection, [&](BucketStore& buckets) { return loader.load(buckets); }, bucket.get());
@@ -366,6 +366,15 @@ Result<void> SharedStore::visit_pending(
   return done ? visited : done;
 }
 
+Result<std::uint64_t> SharedStore::queued(HostId host) const {
+  const BucketPtr bucket = find(bucket_of(host));
+  std::uint64_t urls = 0;
+  if (!bucket) return urls;
+  for (const auto& queue : bucket->hosts->queues(host))
+    urls += queue.second;
+  return urls;
+}
+
 std::unique_ptr<Store::QueueView> SharedStore::view_queues() const {
   class View final : public QueueView {
    public:
@@ -456,6 +465,11 @@ Result<void> SharedStore::visit_queue(
     }
   }
   return {};
+}
+
+void SharedStore::visit_admitted_of(
+    BucketId id, const std::function<void(std::string_view host, std::uint64_t)>& visit) const {
+  if (const BucketPtr bucket = find(id)) bucket->hosts->visit_admitted(visit);
 }
 
 void SharedStore::visit_set_aside_of(

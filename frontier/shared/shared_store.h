@@ -49,6 +49,8 @@ class SharedStore final : public Store {
     std::string crawl;       // BucketKeys
     bool replicated = true;  // BucketStore
     UrlIdentity identity;
+    // BucketLoader::Options.
+    std::function<std::optional<std::uint64_t>(std::string_view host)> page_limit = {};
     // A bucket was lost, by a write: another crawler owns it (kInUse), or Redis lacks more of it
     // than is kept (kCorrupt), or refuses its batches. What it admitted is in its inbox. Called
     // once in write_parts(); end() it afterwards, not in the call.
@@ -89,10 +91,10 @@ class SharedStore final : public Store {
 
   // Only of a store with one bucket. Errors: as of write_parts(); kInUse if it is lost.
   Result<void> write(const StoreBatch& batch) override;
-  // Without `replicated`, call it at least every few seconds, if only with nothing: it sends again
-  // what a failover has taken back. Errors: kUnavailable after give_up(); Redis refuses messages.
-  Result<void> write_parts(std::span<const BatchPart> parts,
-                           std::span<const LinksForOwner> links) override;
+  // See GroupWriterOptions. Without `replicated`, call it at least every few seconds, if only with
+  // nothing: it sends again what a failover has taken back. Errors: kUnavailable after give_up();
+  // Redis refuses messages.
+  Result<void> write_parts(std::span<const BatchPart> parts, std::span<const LinksForOwner> links);
 
   // From now on nothing waits for a Redis that is away or full.
   void give_up() noexcept { gives_up_.store(true, std::memory_order_relaxed); }
@@ -130,6 +132,7 @@ class SharedStore final : public Store {
   Result<void> visit_pending(
       std::optional<HostId> host,
       const std::function<bool(HostId, const QueueOrder&, std::string_view)>& visit) const override;
+  Result<std::uint64_t> queued(HostId host) const override;
   std::unique_ptr<QueueView> view_queues() const override;
   Result<std::optional<HostRecord>> host(HostId host) const override;
   Result<void> visit_hosts(HostId from,
@@ -149,6 +152,11 @@ class SharedStore final : public Store {
   // One that is queued during the whole call is visited, perhaps twice.
   Result<void> visit_queue(HostId host,
                            const std::function<bool(std::span<const QueuedUrl> urls)>& visit) const;
+  // The hosts of a bucket that have counts of the URLs that were admitted
+  // (StoreBatch::count_admitted()).
+  void visit_admitted_of(
+      BucketId bucket,
+      const std::function<void(std::string_view host, std::uint64_t)>& visit) const;
   // Of one bucket, all.
   void visit_set_aside_of(
       BucketId bucket, const std::function<void(Fingerprint, std::string_view value)>& visit) const;

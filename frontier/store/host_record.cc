@@ -17,7 +17,8 @@ constexpr std::uint64_t kBlocked = 16;
 constexpr std::uint64_t kGivenUp = 32;
 constexpr std::uint64_t kAnswered = 64;
 constexpr std::uint64_t kExactDelay = 128;
-constexpr std::uint64_t kAllHostParts = 255;
+constexpr std::uint64_t kLimit = 256;
+constexpr std::uint64_t kAllHostParts = 511;
 
 std::optional<std::uint32_t> narrow(std::uint64_t value) {
   if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -31,13 +32,15 @@ std::string encode_host(const HostRecord& host) {
   put_varint(value, (host.delay ? kDelay : 0) | (host.max_leases ? kMaxLeases : 0) |
                         (host.remaining ? kRemaining : 0) | (host.failures != 0 ? kFailures : 0) |
                         (host.blocked_until != 0 ? kBlocked : 0) | (host.given_up ? kGivenUp : 0) |
-                        (host.answered ? kAnswered : 0) | (host.exact_delay ? kExactDelay : 0));
+                        (host.answered ? kAnswered : 0) | (host.exact_delay ? kExactDelay : 0) |
+                        (host.limit ? kLimit : 0));
   put_string(value, host.name);
   if (host.delay) put_fixed(value, static_cast<std::int64_t>(host.delay->count()));
   if (host.max_leases) put_varint(value, *host.max_leases);
   if (host.remaining) put_varint(value, *host.remaining);
   if (host.failures != 0) put_varint(value, host.failures);
   if (host.blocked_until != 0) put_fixed(value, host.blocked_until);
+  if (host.limit) put_varint(value, *host.limit);
   return value;
 }
 
@@ -59,6 +62,7 @@ std::optional<HostRecord> decode_host(std::string_view value) {
     host.failures = *failures;
   }
   if ((parts & kBlocked) != 0) host.blocked_until = in.fixed<std::int64_t>();
+  if ((parts & kLimit) != 0) host.limit = in.varint();
   host.given_up = (parts & kGivenUp) != 0;
   host.answered = (parts & kAnswered) != 0;
   host.exact_delay = (parts & kExactDelay) != 0;

@@ -15,7 +15,9 @@ struct HostRecord {
   bool exact_delay = false;  // HostSettings::exact_delay
   std::optional<std::uint32_t> max_leases = std::nullopt;
   std::optional<std::uint64_t> remaining = std::nullopt;  // URLs that may still be completed
-  std::uint32_t failures = 0;                             // in a row
+  // In a shared frontier: the limit of which that is left.
+  std::optional<std::uint64_t> limit = std::nullopt;
+  std::uint32_t failures = 0;  // in a row
   // Milliseconds since the epoch of std::chrono::system_clock; 0: not blocked.
   std::int64_t blocked_until = 0;
   bool given_up = false;

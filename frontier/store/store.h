@@ -47,15 +47,6 @@ class BatchSink {
   virtual ~BatchSink() = default;
   // Makes all of the batch durable, or nothing.
   virtual Result<void> write(const StoreBatch& batch) = 0;
-  // At most one part of each bucket; links only in a shared frontier. Each part is durable as a
-  // whole when this returns, and the links are with their owners. If another crawler owns a bucket
-  // by then, the URLs that its part admitted are with that one instead: that is not an error.
-  virtual Result<void> write_parts(std::span<const BatchPart> parts,
-                                   std::span<const LinksForOwner> links) {
-    assert(parts.size() == 1 && links.empty());  // not shared
-    static_cast<void>(links);
-    return write(*parts.front().batch);
-  }
 };
 
 // What shards read, without their locks.
@@ -130,6 +121,14 @@ class Store : public BatchSink, public ShardReads, public CommitReads {
       std::optional<HostId> host,
       const std::function<bool(HostId, const QueueOrder&, std::string_view record)>& visit)
       const = 0;
+
+  // How many those of the host are. Reads them, unless the store counts them.
+  virtual Result<std::uint64_t> queued(HostId host) const {
+    std::uint64_t urls = 0;
+    return visit_pending(host,
+                         [&](HostId, const QueueOrder&, std::string_view) { return ++urls > 0; })
+        .map([&] { return urls; });
+  }
 
   // The queues as they are when it is made, whatever is written later. Keeps that state on the disk
   // while it exists. Not thread-safe; the store must outlive it.

@@ -30,6 +30,7 @@ void StoreBatch::clear() {
   entries_.clear();
   messages_.clear();
   commands_.clear();
+  counted_.clear();
 }
 
 void StoreBatch::add_pending(HostId host, const QueueOrder& order, std::string_view record) {
@@ -165,6 +166,8 @@ Result<void> StoreBatch::visit(StoreChanges& changes) const {
     changes.take_message(message);
   for (const MessageId& command : commands_)
     changes.take_command(command);
+  for (const auto& [host, name] : counted_)
+    changes.count_admitted(host, name);
   for (std::size_t i = 0; i < entries_.size(); ++i)
     if (!visit(change(i), changes))
       return error(ErrorCode::kCorrupt, "a change of a batch cannot be decoded");

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trawl/fingerprint.h"
@@ -40,8 +41,9 @@ class StoreChanges {
   virtual void remove_set_aside(Fingerprint fingerprint) = 0;
   virtual void set_counters(const Counters& counters) = 0;
   virtual void take_message(const MessageId& message) = 0;
-  // Not every store has commands, a ledger, depths, and rules.
+  // Not every store has commands, counts, a ledger, depths, and rules.
   virtual void take_command(const MessageId&) {}
+  virtual void count_admitted(HostId, std::string_view) {}
   virtual void set_ledger(Fingerprint, const LedgerRecord&) {}
   virtual void lower_depth(Fingerprint, std::uint32_t) {}
   virtual void forget_depth(Fingerprint) {}
@@ -78,6 +80,10 @@ class StoreBatch {
   void take_message(const MessageId& message) { messages_.push_back(message); }
   // The same for a command, whose effects are in this batch or earlier ones.
   void take_command(const MessageId& command) { commands_.push_back(command); }
+  // One URL more was admitted of the host with this name. Only for stores that count them.
+  void count_admitted(HostId host, std::string name) {
+    counted_.emplace_back(host, std::move(name));
+  }
 
   // Errors: kCorrupt, and nothing else; a batch filled by these functions has none.
   Result<void> visit(StoreChanges& changes) const;
@@ -114,6 +120,7 @@ class StoreBatch {
   std::string bytes_;
   std::vector<Entry> entries_;
   std::vector<MessageId> messages_, commands_;
+  std::vector<std::pair<HostId, std::string>> counted_;
 };
 
 }  // namespace trawl

@@ -29,9 +29,10 @@ class HostUrlLimit {
 
   virtual ~HostUrlLimit() = default;
 
-  // The host has come with so many URLs in its queue. Called before anything of it is admitted;
-  // again if it was gone meanwhile.
-  virtual void came(std::string_view host, std::uint64_t queued) = 0;
+  // The host has come, and so many of its URLs were admitted: by all owners with a limit; at least
+  // those in its queue. Called before anything else of it is admitted, perhaps twice, the greater
+  // number counts; again if it was gone meanwhile.
+  virtual void came(std::string_view host, std::uint64_t admitted) = 0;
   // A place for a URL that may be new; nothing if the host is full. Each place is settled.
   virtual std::optional<Place> take(std::string_view host, std::string_view url) = 0;
   // Settles a place with the frontier's answer; nothing: the URL was not offered. A URL keeps its

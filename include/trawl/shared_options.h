@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trawl/embedded_options.h"
@@ -85,6 +87,10 @@ struct SharedOptions {
   // crawlers send to the owner of the host, which holds what has no place
   // (ClusterStatus::over_limit). Must outlive the frontier; null: no limit.
   HostUrlLimit* url_limit = nullptr;
+  // The limit of pages of a host, which the caller sets as HostSettings::limit. When a bucket
+  // comes, each of its hosts that was given another limit gets what it has not used of this one;
+  // absent: none. Null: limits stay as they are.
+  std::function<std::optional<std::uint64_t>(std::string_view host)> page_limit = {};
   // For this crawler. Durability::kSync is refused: see ClusterOptions::durability.
   StorageOptions store = {};
   // Called with what does not work and is tried again, for people: once when it begins. From any

@@ -409,10 +409,61 @@ TEST_F(SharedFrontierTest, TheUrlsOfAHostAreLimitedOverAllCrawlers) {
   EXPECT_TRUE(owner->close());
   owner.reset();
   ASSERT_TRUE(wait_until([&] { return owned(next) == kBuckets; }));
-  EXPECT_EQ(quota_next.count(kCrowded), kLimit - kFetched) << "what waits";
+  EXPECT_EQ(quota_next.count(kCrowded), kLimit) << "what was fetched counts too";
   find(next, quota_next, kFound, kFound);
-  EXPECT_EQ(stats(next).admitted, kLimit + kFetched) << "of the whole bucket";
+  EXPECT_EQ(stats(next).admitted, kLimit) << "of the whole bucket";
   EXPECT_EQ(quota_next.count(kCrowded), kLimit);
+
+  // Also when nothing of the host waits.
+  for (std::uint64_t i = kFetched; i < kLimit; ++i)
+    complete(next, next.lease({.max = 1, .wait = 5s}).value().at(0));
+  ASSERT_TRUE(next.flush());
+  EXPECT_TRUE(next.close());
+  HostUrlQuota quota_raised(kLimit + 2);
+  with_limit = options("three");
+  with_limit.url_limit = &quota_raised;
+  const auto last = SharedFrontier::open(with_limit).value();
+  ASSERT_TRUE(wait_until([&] { return owned(*last) == kBuckets; }));
+  EXPECT_EQ(quota_raised.count(kCrowded), kLimit);
+  find(*last, quota_raised, 2 * kFound, kFound);
+  EXPECT_EQ(stats(*last).admitted, kLimit + 2);
+}
+
+// As HostPageQuota sets it.
+TEST_F(SharedFrontierTest, AnotherLimitOfPagesIsForAllHostsThatCome) {
+  const auto open_with = [&](std::optional<std::uint64_t> limit, const std::string& member) {
+    auto with_limit = options(member);
+    with_limit.politeness.leases_per_host = 1;
+    with_limit.page_limit = [limit](std::string_view) { return limit; };
+    auto frontier = SharedFrontier::open(with_limit).value();
+    EXPECT_TRUE(wait_until([&] { return owned(*frontier) == kBuckets; }));
+    return frontier;
+  };
+  // Fetches what it may, and returns how many those were; then another crawler takes over.
+  const auto fetch = [&](SharedFrontier& frontier) {
+    std::size_t fetched = 0;
+    for (auto leases = frontier.lease({.max = 1, .wait = 2s}).value(); !leases.empty();
+         leases = frontier.lease({.max = 1, .wait = 200ms}).value()) {
+      complete(frontier, leases.at(0));
+      ++fetched;
+    }
+    EXPECT_TRUE(frontier.close());
+    return fetched;
+  };
+  {
+    const auto one = open_with(3, "one");
+    std::vector<std::string> urls;
+    for (int i = 0; i < 20; ++i)
+      urls.push_back(fmt::format("http://a.test/{}", i));
+    offer(*one, urls);
+    ASSERT_TRUE(one->set_host("a.test", {.limit = 3}));
+    EXPECT_EQ(fetch(*one), 3u);
+  }
+  EXPECT_EQ(fetch(*open_with(3, "two")), 0u);
+  EXPECT_EQ(fetch(*open_with(5, "three")), 2u);
+  EXPECT_EQ(fetch(*open_with(2, "four")), 0u) << "more are fetched already";
+  EXPECT_EQ(fetch(*open_with(6, "five")), 1u);
+  EXPECT_EQ(fetch(*open_with(std::nullopt, "six")), 14u);
 }
 
 }  // namespace

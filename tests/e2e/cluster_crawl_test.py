@@ -470,6 +470,10 @@ def limits_of_hosts(test, directory, options):
                 # What the limit excluded is not lost.
                 more = crawl(400) - count
                 scene.check(more == 400 - most, f"{key} = 400: {more} more pages", scene.ends())
+            else:
+                # Its pages are counted over runs, and owners.
+                more = crawl(2 * most) - count
+                scene.check(more == most, f"{key} = {2 * most}: {more} more pages", scene.ends())
 
 
 PARTS = (start_and_join, interrupted, resumed_after_interrupt, killed, killed_and_started_again, one_name_twice,

@@ -59,8 +59,7 @@ class FakeStore final : public Store {
     written_.notify_all();
     return {};
   }
-  Result<void> write_parts(std::span<const BatchPart> parts,
-                           std::span<const LinksForOwner>) override {
+  Result<void> write_parts(std::span<const BatchPart> parts, std::span<const LinksForOwner>) {
     for (const BatchPart& part : parts)
       if (auto done = write(*part.batch); !done) return done;
     return {};

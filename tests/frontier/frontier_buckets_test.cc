@@ -40,7 +40,11 @@ class FrontierBuckets : public ::testing::Test {
                                .real_clock = true,
                                .ends_follow_links = true,
                                .buckets = kBuckets,
-                               .retired = [](std::uint32_t) {}});
+                               .retired = [](std::uint32_t) {},
+                               .write_parts =
+                                   [this](auto parts, auto links) {
+                                     return store_->write_parts(parts, links);
+                                   }});
     EXPECT_TRUE(frontier_->restore());
     for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket)
       take(bucket);

@@ -14,6 +14,7 @@ build_packages=(
   libxml2-dev zlib1g-dev libminizip-dev libdeflate-dev libbrotli-dev libzstd-dev
   libc-ares-dev libre2-dev libssl-dev
   libhiredis-dev # parses the replies of Redis
+  libjemalloc-dev # the program's malloc
   nlohmann-json3-dev libcpp-httplib-dev libmicrohttpd-dev libexpected-dev
   python3-dev    # the Python package
 )

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>  // XXH3 with the instructions that the processor has
+#endif
 
 namespace trawl {
 

@@ -53,7 +53,7 @@ LinksSkipped skipped_by(GumboSandbox::Verdict verdict) {
 }
 
 constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(1);
-constexpr std::size_t kLinksPerClockRead = 256;
+constexpr std::size_t kLinksPerClockRead = 1024;
 constexpr std::chrono::milliseconds kLeastForLinks{200};
 
 // Buffers of ordinary pages are kept; larger ones are freed.
@@ -62,7 +62,7 @@ constexpr std::size_t kLongestDropped =
 constexpr std::size_t kOrdinaryLinks = 10'000;
 constexpr std::size_t kOrdinaryBytes = 4u << 20;
 // Links of earlier pages, whose buffers later ones use: of pages whose links take at most so much.
-constexpr std::size_t kSpareLinks = 512;
+constexpr std::size_t kSpareLinks = 4096;
 constexpr std::size_t kMostSpareBytes = 1u << 20;
 
 LinkOptions validated(LinkOptions options) {

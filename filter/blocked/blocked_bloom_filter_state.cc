@@ -44,7 +44,7 @@ BlockRate::Admission BlockedBloomFilter::State::after_admitting(double keys) con
 }
 
 FilterStats BlockedBloomFilter::State::stats() const {
-  constexpr std::uint64_t kSampledBlocks = 1 << 13;
+  constexpr std::uint64_t kSampledBlocks = 1 << 11;
   const SnapshotSection now = section();
   // All bits are zero: a sample would touch each page of a new filter.
   if (now.inserted == 0) return blocked_stats(now, {});

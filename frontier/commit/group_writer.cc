@@ -37,6 +37,8 @@ constexpr std::size_t kDroppedAtOnce = 4096;
 constexpr std::size_t kWrongOnesKept = 100'000;
 // Links for another owner in one message.
 constexpr std::size_t kLinksInAMessage = 256;
+// URLs set aside that are known without a look at the store.
+constexpr std::size_t kSetAsideLately = 1u << 14;
 // Size of the cache of recently held links; a power of 2.
 constexpr std::size_t kHeldLately = 1u << 14;
 
@@ -344,9 +346,13 @@ void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
   options_.depths->remove(key, url->depth);
 }
 
-Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint) const {
+Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint,
+                                                           const Part& part) const {
   const auto changed = set_aside_now_.find(fingerprint);
   if (changed != set_aside_now_.end()) return changed->second;
+  const bool knows_all =
+      !partitions_.is_shared() && set_aside_lately_.size() == part.totals.set_aside();
+  if (knows_all && !set_aside_lately_.contains(fingerprint)) return std::nullopt;
   return store_.set_aside_state(fingerprint);
 }
 
@@ -356,7 +362,7 @@ Result<void> GroupWriter::set_aside(const Operation::SetAside& url) {
   Part* const part = part_of(url.fingerprint.high);
   if (part == nullptr) return {};
   Counters& totals = part->totals;
-  const auto before = state_of(url.fingerprint);
+  const auto before = state_of(url.fingerprint, *part);
   if (!before) return tl::unexpected(before.error());
   if (*before && !url.was_queued) return {};
   if (!*before) {
@@ -365,6 +371,8 @@ Result<void> GroupWriter::set_aside(const Operation::SetAside& url) {
       ++totals.not_set_aside;
       return {};
     }
+    if (!partitions_.is_shared() && set_aside_lately_.size() < kSetAsideLately)
+      set_aside_lately_.insert(url.fingerprint);
   } else {
     --(**before == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
     --set_aside_change_;
@@ -401,13 +409,14 @@ Result<void> GroupWriter::hold_links(const Operation& operation) {
 
 // Returns false if the URL is not set aside.
 Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Part& part) {
-  const auto state = state_of(fingerprint);
+  const auto state = state_of(fingerprint, part);
   if (!state) return tl::unexpected(state.error());
   if (!*state) return false;
   Counters& totals = part.totals;
   --set_aside_change_;
   --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
   part.batch.remove_set_aside(fingerprint);
+  set_aside_lately_.erase(fingerprint);
   set_aside_now_[fingerprint] = std::nullopt;
   held_lately_[fingerprint.low % kHeldLately] = {};
   return true;

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "trawl/lease.h"
@@ -118,7 +119,7 @@ class GroupWriter {
   Result<void> hold_links(const Operation& operation);
   Result<void> restore(Operation& operation, std::vector<QueuedUrl>& queued);
   Result<bool> forget_set_aside(Fingerprint fingerprint, Part& part);
-  Result<std::optional<SetAsideState>> state_of(Fingerprint fingerprint) const;
+  Result<std::optional<SetAsideState>> state_of(Fingerprint fingerprint, const Part& part) const;
   void defer(std::int64_t not_before, std::uint64_t sequence, HostId host, std::int32_t priority,
              std::string_view record, Part& part);
   Result<void> promote(std::vector<QueuedUrl>& promoted);
@@ -147,6 +148,13 @@ class GroupWriter {
   };
   Result<void> commit_drop(Operation::Drop& drop, const Dropped& dropped, Part& part);
 
+  // A fingerprint is a hash already.
+  struct HashOfKey {
+    std::size_t operator()(const Fingerprint& key) const noexcept {
+      return static_cast<std::size_t>(key.low);
+    }
+  };
+
   Store& store_;
   Partitions& partitions_;
   const GroupWriterOptions options_;
@@ -162,6 +170,9 @@ class GroupWriter {
   std::set<Fingerprint> new_ones_;
   // What the batch changes in kSetAside; nullopt: removed.
   std::map<Fingerprint, std::optional<SetAsideState>> set_aside_now_;
+  // Of the URLs set aside in an embedded frontier those since it was opened, as long as they are
+  // few. As many as there are in all: then no other URL is set aside.
+  std::unordered_set<Fingerprint, HashOfKey> set_aside_lately_;
   // A cache of recently held links, by hash: most links are on many pages.
   std::vector<Fingerprint> held_lately_;
   std::atomic<std::uint64_t> checked_{0};

@@ -8,6 +8,7 @@
 
 #include "base/wall_time.h"
 #include "frontier/store/rocks_store.h"
+#include "frontier/store/set_aside_record.h"
 #include "tests/support/temporary_directory.h"
 
 namespace trawl {
@@ -24,6 +25,11 @@ class GroupWriterTest : public ::testing::Test {
                                   {.sync = false, .memory = MemoryPlan::of(MemoryPlan::kLeast)});
     ASSERT_TRUE(store) << store.error().message;
     store_ = std::move(*store);
+    open({});
+  }
+
+  // What a frontier with these totals has.
+  void open(const Counters& counters) {
     GroupWriterOptions options;
     options.ledger = true;
     options.max_set_aside = kMostSetAside;
@@ -39,7 +45,7 @@ class GroupWriterTest : public ::testing::Test {
     };
     writer_.reset();
     partitions_.emplace(std::make_unique<Partition>(
-        GrowingBloomFilter::create({.capacity = 1000}).value(), Counters{}));
+        GrowingBloomFilter::create({.capacity = 1000}).value(), counters));
     partition_ = &partitions_->only();
     writer_.emplace(*store_, *partitions_, std::move(options));
   }
@@ -83,6 +89,34 @@ class GroupWriterTest : public ::testing::Test {
   Partition* partition_ = nullptr;
   std::optional<GroupWriter> writer_;
 };
+
+TEST_F(GroupWriterTest, AHeldLinkIsForgottenWhenItIsAdmittedWheneverItWasHeld) {
+  const auto hold = [this](HostId host) {
+    const std::string record = url_of(host).record;
+    next().hold({.fingerprint = url_of(host).fingerprint,
+                 .was_queued = false,
+                 .value = encode_set_aside({.state = SetAsideState::kHeld,
+                                            .was_queued = false,
+                                            .reason = "out of scope",
+                                            .url_record = record})});
+    write();
+  };
+  hold(1);
+  open(partition_->counters());
+  hold(2);
+  hold(3);
+  EXPECT_EQ(partition_->counters().held, 2u) << "links may take half of the room";
+  hold(2);
+  EXPECT_EQ(partition_->counters().held, 2u) << "it is held already";
+  for (const HostId host : {2, 1, 3}) {
+    next().add(url_of(host));
+    write();
+    EXPECT_EQ(store_->set_aside_state(url_of(host).fingerprint).value(), std::nullopt);
+  }
+  EXPECT_EQ(partition_->counters().held, 0u);
+  hold(4);
+  EXPECT_EQ(store_->set_aside_state(url_of(4).fingerprint).value(), SetAsideState::kHeld);
+}
 
 TEST_F(GroupWriterTest, DeferredUrlsAreQueuedWhenTheyAreDue) {
   for (const std::int64_t time : {3000, 2000, 9000})

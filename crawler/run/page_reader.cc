@@ -87,10 +87,20 @@ const PageLinks& PageReader::strings(const Url& base, const HttpResponse& respon
   return read.links;
 }
 
+// A third of the links of documentation have the URL of one of the two links before them, perhaps
+// with another fragment.
 void PageReader::hash_links(ReadPage& read) const {
-  read.link_hashes.clear();
-  for (const Link& link : read.links.links)
-    read.link_hashes.push_back(context_.link_hash(link.url.href_without_fragment()));
+  constexpr std::size_t kLookBack = 2;
+  const std::vector<Link>& links = read.links.links;
+  read.link_hashes.resize(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const std::string_view url = links[i].url.href_without_fragment();
+    const std::size_t most = std::min(i, kLookBack);
+    std::size_t back = 1;
+    while (back <= most && links[i - back].url.href_without_fragment() != url)
+      ++back;
+    read.link_hashes[i] = back <= most ? read.link_hashes[i - back] : context_.link_hash(url);
+  }
 }
 
 bool PageReader::is_parsed(const HttpResponse& response, FoundKinds found) const {

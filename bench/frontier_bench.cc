@@ -6,7 +6,7 @@
 //
 //   offers      URLs offered a second, 90 % of them known
 //   duplicates  CPU of a known URL, against parsing, hashing and the filter alone
-//   new         all new: rate, bytes written and kept
+//   new         all new, by --threads threads: rate, bytes written and kept; see serial_parts.py
 //   pages       lease, and complete with 10 links
 //   refills     lease and complete while all queues are read from the disk, by --threads threads
 //   large-page  what a page of 100,000 links costs other threads' calls

@@ -126,7 +126,7 @@ void bench_duplicates(const Settings& settings) {
 }
 
 void bench_new(const Settings& settings) {
-  heading("All new, two threads, offers of 1,000");
+  heading("All new, --threads threads, offers of 1,000");
   constexpr std::size_t kKeyBytes = 20, kFingerprintBytes = 16;
   const UrlMaker maker(settings.hosts);
   std::uint64_t url_bytes = 0;
@@ -135,7 +135,7 @@ void bench_new(const Settings& settings) {
     url_bytes += maker.write(i, url);
   FreshFrontier frontier(default_options(settings));
   const Usage before = Usage::now();
-  offer_all(*frontier, maker, {.new_urls = settings.urls, .threads = 2});
+  offer_all(*frontier, maker, {.new_urls = settings.urls, .threads = settings.threads});
   const Usage offered = Usage::now() - before;
   const Usage quiet = wait_until_quiet() - before;
   const auto urls = static_cast<double>(settings.urls);

@@ -45,6 +45,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
                   .exact = options.seen.mode == FilterMode::kExact,
                   .sample = ledger_,
                   .cache_bytes = memory_.ledger_cache,
+                  .shards = options.store.shards,
                   .wall_clock = options.testing.wall_clock,
                   .from_wall = [this](SystemTime time) { return clock_.from_wall(time); }}),
       writer_(*store_, *partitions_, writer_options(parts)) {
@@ -195,6 +196,14 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
     queue(std::move(url));
   for (auto& operation : group) {
     admission_.committed(*operation);
+    if (operation->queued) {
+      const std::shared_ptr<const QueueRun> run = operation->queued;
+      for (std::uint32_t part = 0; part < run->parts().size(); ++part) {
+        const std::uint32_t shard = run->parts()[part].shard;
+        touched[shard] = true;
+        shards_[shard]->push_part(run, part);
+      }
+    }
     for (Operation::Admitted& url : operation->admitted) {
       if (url.not_before != 0) continue;
       queue({.host = url.host,
@@ -215,14 +224,29 @@ void FrontierImpl::after_commit(OperationGroup& group, std::vector<QueuedUrl>& p
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const bool leases_are_short = std::ranges::any_of(
       awaits_lease_, [](const auto& awaits) { return awaits.load(std::memory_order_relaxed); });
-  for (const auto& shard : shards_)
-    leases_are_short ? shard->take_inbox() : shard->relieve_inbox();
+  bool any_long = false;
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    if (leases_are_short) shards_[shard]->take_inbox();
+    any_long = any_long || (touched[shard] && shards_[shard]->has_long_inbox());
+  }
+  // Relaxed: publishes no other data.
+  if (any_long) long_inboxes_.store(true, std::memory_order_relaxed);
   const bool has_leases = leases_.has_any();
   for (std::uint32_t shard = 0; shard < options_.store.shards; ++shard) {
     const bool told = has_leases && awaits_lease_[shard].exchange(false, std::memory_order_relaxed);
     if (told || touched[shard]) wakes_.announce(shard);
   }
   if (recovery_) recovery_->admitted(partitions_->counters().admitted);
+}
+
+// M1: what a thread that offers URLs adds to inboxes is bounded by what it takes from them. It is
+// not left to the committer, of which there is one.
+void FrontierImpl::relieve_inboxes() {
+  // Relaxed, both: see after_commit().
+  if (!long_inboxes_.load(std::memory_order_relaxed)) return;
+  if (!long_inboxes_.exchange(false, std::memory_order_relaxed)) return;
+  for (const auto& shard : shards_)
+    shard->relieve_inbox();
 }
 
 // Twice, if ends follow: the first time they are queued.

@@ -224,8 +224,9 @@ class FrontierImpl final : public Frontier {
     return options_.testing.deterministic_seed ? commits_->submit_and_wait(std::forward<Fill>(fill))
                                                : commits_->submit(std::forward<Fill>(fill));
   }
-  // The most URLs that one operation admits: bounds how long it stays inside the gate.
-  static constexpr std::size_t kUrlsOfAnOperation = 1024;
+  // The most URLs that one operation admits: bounds how long it stays inside the gate, and with it
+  // how long others wait when a group is collected.
+  static constexpr std::size_t kUrlsOfAnOperation = 256;
   // An error stops the frontier, here and below.
   Result<void> prepare(std::span<const UrlRequest> requests, std::span<Admission> answers,
                        PreparedUrls& prepared) TRAWL_REQUIRES_SHARED(using_store_);
@@ -301,6 +302,8 @@ class FrontierImpl final : public Frontier {
   Result<std::optional<std::string>> name_of(HostId host) const TRAWL_REQUIRES_SHARED(using_store_);
   // Runs on the commit thread: passes to the shards what became durable.
   void after_commit(OperationGroup& group, std::vector<QueuedUrl>& promoted);
+  // Processes the inboxes of shards that are long. Called by threads that offer URLs.
+  void relieve_inboxes() TRAWL_REQUIRES_SHARED(using_store_);
   GroupWriterOptions writer_options(FrontierParts& parts);
   HostRange hosts_of(std::uint32_t bucket) const {
     const auto [first, last] = identity_.hosts_of(bucket);
@@ -338,6 +341,7 @@ class FrontierImpl final : public Frontier {
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<bool> promoting_{false};
   std::atomic<bool> keeps_hosts_{false};
+  std::atomic<bool> long_inboxes_{false};  // relieve_inboxes() has something to do
   WaitingDepths depths_;
   const UrlIdentity identity_;
   AdmissionController admission_ TRAWL_GUARDED_BY(using_store_);

@@ -18,7 +18,6 @@ namespace {
 
 // A call with more URLs is very large.
 constexpr std::size_t kVeryLarge = 4096;
-constexpr std::size_t kPartOfVeryLarge = 256;
 
 }  // namespace
 
@@ -31,6 +30,7 @@ void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& pre
 
 Result<void> FrontierImpl::prepare(std::span<const UrlRequest> requests,
                                    std::span<Admission> answers, PreparedUrls& prepared) {
+  relieve_inboxes();
   auto done = admission_.prepare(requests, answers, prepared);
   if (!done) commits_->stop_with(done.error());
   return done;
@@ -41,7 +41,7 @@ Result<std::size_t> FrontierImpl::admit_first_parts(std::span<const UrlRequest> 
                                                     std::span<Admission> answers,
                                                     PreparedUrls& prepared) {
   const bool very_large = requests.size() > kVeryLarge && !options_.testing.deterministic_seed;
-  const std::size_t size = very_large ? kPartOfVeryLarge : kUrlsOfAnOperation;
+  constexpr std::size_t size = kUrlsOfAnOperation;
   std::future<Result<void>> previous;
   std::size_t first = 0;
   for (; requests.size() - first > size; first += size) {

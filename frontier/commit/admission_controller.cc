@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "trawl/url_groups.h"
@@ -225,6 +226,7 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     if (depth > 0 || depths_.any_deeper(depth)) depths_.prefetch(prepared.fingerprints_[i]);
   }
   insert(prepared);
+  prepared.winners_.clear();
   auto given = prepared.given_.begin();
   for (std::size_t i = 0; i < n; ++i) {
     const Fingerprint key = prepared.fingerprints_[i];
@@ -253,15 +255,23 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     } else if (is_new[i] || requests[request].again) {
       // A1: the filter, or the claim, said so to this call alone.
       answers[request] = Admission::kNew;
-      GivenIdentity own;
-      if (given != prepared.given_.end() && given->first == i) own = std::move(given->second);
-      add_winner(requests[request], !is_new[i], prepared.urls_[i], std::move(own), key, parent,
-                 operation);
+      const GivenIdentity* const own =
+          given != prepared.given_.end() && given->first == i ? &given->second : nullptr;
+      if (is_new[i] && !requests[request].not_before) {
+        prepared.winners_.push_back(
+            {.host = host_of_winner(requests[request], prepared.urls_[i], own),
+             .rank = priority_rank(requests[request].priority),
+             .index = static_cast<std::uint32_t>(i),
+             .given = own});
+      } else {
+        add_winner(requests[request], !is_new[i], prepared.urls_[i], own, key, parent, operation);
+      }
     } else {
       ++operation.seen;
       if (options_.sample && is_sampled(key)) operation.seen_to_check.push_back(key);
     }
   }
+  queue_winners(requests, prepared, parent, operation);
   note_depths(requests, prepared, operation);
   return {};
 }
@@ -355,23 +365,59 @@ void AdmissionController::note_depths(std::span<const UrlRequest> requests, Prep
   }
 }
 
+UrlRecord AdmissionController::record_of(const UrlRequest& request, bool recrawl, const Url& url,
+                                         const GivenIdentity* given,
+                                         std::string_view parent) const {
+  static const GivenIdentity kNone;
+  const GivenIdentity& own = given != nullptr ? *given : kNone;
+  return {.url = url_to_store(request, url, own),
+          .parent = std::string(parent_of(request, parent)),
+          .depth = request.depth,
+          .redirects = request.redirects,
+          .recrawl = recrawl,
+          .note = request.note,
+          .given = own};
+}
+
+HostId AdmissionController::host_of_winner(const UrlRequest& request, const Url& url,
+                                           const GivenIdentity* given) const {
+  if (given == nullptr) return identity_.host(politeness_group(url));
+  return identity_.host(queue_of({.url = url_to_store(request, url, *given), .given = *given}));
+}
+
 void AdmissionController::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
-                                     GivenIdentity given, Fingerprint fingerprint,
+                                     const GivenIdentity* given, Fingerprint fingerprint,
                                      std::string_view parent, Operation& operation) {
-  const bool in_own_queue = has_any(given);
-  const UrlRecord record{.url = url_to_store(request, url, given),
-                         .parent = std::string(parent_of(request, parent)),
-                         .depth = request.depth,
-                         .redirects = request.redirects,
-                         .recrawl = recrawl,
-                         .note = request.note,
-                         .given = std::move(given)};
   operation.add({.fingerprint = fingerprint,
-                 .host = identity_.host(in_own_queue ? queue_of(record) : politeness_group(url)),
+                 .host = host_of_winner(request, url, given),
                  .priority = request.priority,
                  .depth = request.depth,
                  .not_before = request.not_before ? options_.from_wall(*request.not_before) : 0,
-                 .record = encode_record(record)});
+                 .record = encode_record(record_of(request, recrawl, url, given, parent))});
+}
+
+// By host, so that those of a bucket and those of a shard follow each other; in the order of the
+// host's queue, so that the memtable has less to sort. The sequences follow that order.
+void AdmissionController::queue_winners(std::span<const UrlRequest> requests,
+                                        PreparedUrls& prepared, std::string_view parent,
+                                        Operation& operation) const {
+  using Winner = PreparedUrls::Winner;
+  if (prepared.winners_.empty()) return;
+  std::ranges::sort(prepared.winners_, [](const Winner& a, const Winner& b) {
+    return std::tie(a.host, a.rank, a.index) < std::tie(b.host, b.rank, b.index);
+  });
+  constexpr std::size_t kTypicalUrl = 128;
+  auto run = std::make_shared<QueueRun>();
+  run->reserve(prepared.winners_.size(), prepared.winners_.size() * kTypicalUrl);
+  for (const Winner& winner : prepared.winners_) {
+    const UrlRequest& request = requests[prepared.request_[winner.index]];
+    const Url& url = prepared.urls_[winner.index];
+    encode_record_into(prepared.record_, record_of(request, false, url, winner.given, parent));
+    run->add(identity_.bucket_of(winner.host), identity_.shard_of(winner.host, options_.shards),
+             prepared.fingerprints_[winner.index], winner.host, request.priority, request.depth,
+             prepared.record_);
+  }
+  operation.queue(std::move(run));
 }
 
 std::string_view AdmissionController::parent_of(const UrlRequest& request,
@@ -405,6 +451,12 @@ void AdmissionController::committed(const Operation& operation) {
   for (const Fingerprint key : operation.seen_only) {
     cache_.add(key);
     claims_.release(key);
+  }
+  if (operation.queued) {
+    for (const Fingerprint key : std::as_const(*operation.queued).fingerprints()) {
+      cache_.add(key);
+      claims_.release(key);
+    }
   }
   for (const auto& url : operation.admitted) {
     cache_.add(url.fingerprint);

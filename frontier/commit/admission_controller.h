@@ -31,6 +31,7 @@ struct AdmissionOptions {
   bool exact = false;   // the ledger confirms each "seen" of the filter
   bool sample = false;  // a sample of them is checked after the commit
   std::uint64_t cache_bytes = 0;
+  std::uint32_t shards = 1;
   std::function<SystemTime()> wall_clock;
   std::function<std::int64_t(SystemTime)> from_wall;  // FrontierClock
 };
@@ -68,6 +69,15 @@ class PreparedUrls {
   std::size_t fresh_size_ = 0;
   std::vector<char> marked_;  // in admit(): WaitingDepths::mark() found a mark
   std::string key_;
+  // In admit(): those to be queued immediately.
+  struct Winner {
+    HostId host;
+    std::uint32_t rank;   // by priority, higher first
+    std::uint32_t index;  // as of fingerprints_
+    const GivenIdentity* given;
+  };
+  std::vector<Winner> winners_;
+  std::string record_;
   // In admit(): the filter's answers.
   std::unique_ptr<bool[]> flags_;
   std::size_t flags_size_ = 0;
@@ -111,9 +121,18 @@ class AdmissionController {
   Result<void> find_known(PreparedUrls& prepared);
   Result<bool> is_known(Fingerprint key) const;
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);
-  // `recrawl`: the URL was admitted before.
-  void add_winner(const UrlRequest& request, bool recrawl, const Url& url, GivenIdentity given,
-                  Fingerprint fingerprint, std::string_view parent, Operation& operation);
+  // The record of a URL that is admitted. `recrawl`: it was before. `given`: its own identity or
+  // queue; null: none.
+  UrlRecord record_of(const UrlRequest& request, bool recrawl, const Url& url,
+                      const GivenIdentity* given, std::string_view parent) const;
+  HostId host_of_winner(const UrlRequest& request, const Url& url,
+                        const GivenIdentity* given) const;
+  void add_winner(const UrlRequest& request, bool recrawl, const Url& url,
+                  const GivenIdentity* given, Fingerprint fingerprint, std::string_view parent,
+                  Operation& operation);
+  // Queues the winners, by host.
+  void queue_winners(std::span<const UrlRequest> requests, PreparedUrls& prepared,
+                     std::string_view parent, Operation& operation) const;
   // Parses and hashes a request with a key or a queue; nothing if it is invalid.
   std::optional<Fingerprint> identify(const UrlRequest& request, Url& url, GivenIdentity& given,
                                       std::string& buffer) const;

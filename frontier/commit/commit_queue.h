@@ -40,6 +40,11 @@ namespace trawl {
 // keeps N3 and N4 without their being one batch, since all that was answered before is in this
 // group or an earlier one.
 //
+// All this is the work of one thread at a time, so it is little for a URL: a thread that admits
+// URLs encodes them (QueueRun), and the committer only copies them into RocksDB's log and memtable.
+// Their order in memory is made by those who read it, and the shards' inboxes are processed by
+// threads that lease or offer. bench/serial_parts.py measures what is left.
+//
 // Writing a group costs about as much as several operations, and so does waking the committer. So
 // operations are committed within kMaxDelay, sooner if a caller waits or calls hurry(), and
 // immediately after an idle time. A caller that waits commits the group itself unless another

@@ -79,6 +79,7 @@ GroupWriter::Part* GroupWriter::part_of_bucket(std::uint32_t bucket) {
 // With what the operation changes, so that the counts need no batch of their own.
 GroupWriter::Part* GroupWriter::part_of_offers(const Operation& operation) {
   if (!partitions_.is_shared()) return part_of_bucket(0);
+  if (operation.queued) return part_of_bucket(operation.queued->parts().front().bucket);
   if (!operation.admitted.empty()) return part_of(operation.admitted.front().host);
   if (operation.ended) return part_of(operation.ended->host);
   return in_use_.empty() ? nullptr : in_use_.front();
@@ -128,6 +129,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
     if (auto held = hold_links(*operation); !held) return held;
   }
   for (auto& operation : group) {
+    if (auto added = add_queued(*operation); !added) return added;
     if (auto added = add_admitted(*operation); !added) return added;
     if (auto added = add_seen_only(*operation); !added) return added;
     if (operation->ended) {
@@ -173,6 +175,40 @@ Result<void> GroupWriter::write(OperationGroup& group) {
     if (!operation->drop) continue;
     if (auto dropped = drop_some(*operation); !dropped) return dropped;
     operation->lost = operation->lost || !is_open(operation->drop->host);
+  }
+  return {};
+}
+
+// What is done here for each URL limits how many a second may be new, whatever the number of
+// threads: it is nothing, unless URLs are set aside or there is a ledger.
+Result<void> GroupWriter::add_queued(Operation& operation) {
+  if (!operation.queued) return {};
+  const std::span<QueueRun::Part> parts = operation.queued->parts();
+  for (std::size_t first = 0, end = 0; first < parts.size(); first = end) {
+    Part* const part = part_of_bucket(parts[first].bucket);
+    assert(part != nullptr);  // see Partitions
+    Counters& totals = part->totals;
+    for (; end < parts.size() && parts[end].bucket == parts[first].bucket; ++end) {
+      QueueRun::Part& queued = parts[end];
+      const auto fingerprints = std::as_const(*operation.queued).fingerprints(queued);
+      // Only a held link can be set aside, as said in add_admitted().
+      for (const Fingerprint& fingerprint : fingerprints) {
+        if ((options_.set_aside_keys_changed ? totals.set_aside() : totals.held) == 0) break;
+        const auto was_there = forget_set_aside(fingerprint, *part);
+        if (!was_there) return tl::unexpected(was_there.error());
+        if (*was_there && options_.depths != nullptr) options_.depths->remove_double(fingerprint);
+      }
+      queued.sequence = totals.sequence;
+      totals.sequence += queued.urls;
+      totals.admitted += queued.urls;
+      totals.deepest = std::max<std::uint64_t>(totals.deepest, queued.deepest);
+      part->fingerprints.insert(part->fingerprints.end(), fingerprints.begin(), fingerprints.end());
+      if (!options_.ledger) continue;
+      for (const Fingerprint& fingerprint : fingerprints)
+        part->batch.set_ledger(fingerprint, {});
+    }
+    // N1: the records are in the store from the batch that admits the URLs until their leases end.
+    part->batch.add_run(operation.queued, parts.subspan(first, end - first));
   }
   return {};
 }
@@ -241,6 +277,10 @@ void GroupWriter::note_new_ones(const OperationGroup& group) {
   for (const auto& operation : group) {
     for (const Operation::Admitted& url : operation->admitted) {
       if (!is_again(url)) new_ones_.insert(url.fingerprint);
+    }
+    if (operation->queued) {
+      const auto fingerprints = operation->queued->fingerprints();
+      new_ones_.insert(fingerprints.begin(), fingerprints.end());
     }
     new_ones_.insert(operation->seen_only.begin(), operation->seen_only.end());
   }

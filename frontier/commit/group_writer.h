@@ -109,6 +109,7 @@ class GroupWriter {
   void clear_parts();
   Result<void> read_first_deferred(std::uint32_t bucket);
 
+  Result<void> add_queued(Operation& operation);
   Result<void> add_admitted(Operation& operation);
   Result<void> add_seen_only(const Operation& operation);
   void note_new_ones(const OperationGroup& group);

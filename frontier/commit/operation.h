@@ -15,6 +15,7 @@
 #include "trawl/set_aside.h"
 
 #include "frontier/store/pending_host_changes.h"
+#include "frontier/store/queue_run.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/store_batch.h"
 
@@ -124,7 +125,9 @@ struct Operation {
     std::uint64_t change;
   };
 
-  std::vector<Admitted> admitted;
+  // Admitted URLs that are queued immediately and were not admitted before: all but a few.
+  std::shared_ptr<QueueRun> queued;
+  std::vector<Admitted> admitted;      // the others
   std::vector<Fingerprint> seen_only;  // admitted without being queued
   std::optional<Ended> ended;
   std::vector<SetAside> links_held;
@@ -159,7 +162,7 @@ struct Operation {
   bool durable_already = false;  // it changes nothing, and all that it relied on is durable
 
   bool changes_nothing() const noexcept {
-    return admitted.empty() && seen_only.empty() && !ended && links_held.empty() &&
+    return !queued && admitted.empty() && seen_only.empty() && !ended && links_held.empty() &&
            restored.empty() && changed_hosts.empty() && lowered_depths.empty() &&
            seen_to_check.empty() && forwarded.empty() && taken.empty() && retired.empty() &&
            !promote && !drop && !then && !stop && !flush;
@@ -184,6 +187,10 @@ struct Operation {
   void forward(Forwarded url) {
     bytes += url.bytes();
     forwarded.push_back(std::move(url));
+  }
+  void queue(std::shared_ptr<QueueRun> run) {
+    bytes += run->size();
+    queued = std::move(run);
   }
   void add(Admitted url) {
     bytes += sizeof url + url.record.size();

@@ -18,9 +18,9 @@
 namespace trawl {
 
 // Thread-safe. Its mutex is uncontended while one thread leases from the shard: the committer only
-// pushes into the inbox, and asks for the records of changed hosts. It takes the mutex also when
-// the inbox grows long because no thread leases. When leases run out, other shards' threads count
-// the ended leases here.
+// pushes into the inbox, and asks for the records of changed hosts. When the inbox grows long
+// because no thread leases, those that offer URLs take the mutex. When leases run out, other
+// shards' threads count the ended leases here.
 //
 // The inbox has one producer, the committer, so it is in commit order: a URL's admission comes
 // before the end of its lease. If a URL is read from the store before its admission is taken from
@@ -41,16 +41,27 @@ class HostShard {
   // Called by the committer with what has become durable. push_ended: a leased URL has left its
   // place in the queue: it is completed or deferred. push_saved: once for each record_of(), before
   // the end of a lease that was committed with it.
-  void push_admitted(QueuedUrl url) { inbox_.enqueue(std::move(url)); }
-  void push_ended(HostId host, std::uint64_t sequence) {
-    inbox_.enqueue(EndedUrl{.host = host, .sequence = sequence});
+  void push_admitted(QueuedUrl url) { inbox_.items.enqueue(std::move(url)); }
+  void push_part(const std::shared_ptr<const QueueRun>& run, std::uint32_t part) {
+    inbox_.in_parts.fetch_add(run->parts()[part].urls, std::memory_order_relaxed);
+    inbox_.items.enqueue(QueuedPart{.run = run, .part = part});
   }
-  void push_saved(HostId host) { inbox_.enqueue(SavedHost{.host = host}); }
+  void push_ended(HostId host, std::uint64_t sequence) {
+    inbox_.items.enqueue(EndedUrl{.host = host, .sequence = sequence});
+  }
+  void push_saved(HostId host) { inbox_.items.enqueue(SavedHost{.host = host}); }
   // Processes the inbox; leases that ended no longer count.
   void take_inbox() { locked(&ShardState::take_inbox); }
-  // The same if the inbox is long, so that memory stays bounded while no thread leases.
+  // So that memory stays bounded while no thread leases, the threads that offer URLs process it.
+  bool has_long_inbox() const noexcept { return inbox_.size_approx() >= kLongInbox; }
+  // Nothing while another thread has the mutex, or if the inbox is short.
   void relieve_inbox() {
-    if (inbox_.size_approx() >= kLongInbox) take_inbox();
+    if (!has_long_inbox() || !mutex_.try_lock()) return;
+    {
+      const Settling settling{state_};
+      state_.take_inbox();
+    }
+    mutex_.unlock();
   }
   // Processes the inbox and expires leases; leases that ended no longer count.
   void count_ended_leases() { locked(&ShardState::count_ended_leases); }

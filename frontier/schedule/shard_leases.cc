@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 constexpr float kNewestResponse = 0.25f;
 // Expired leases are kept for late completions: as many as may be open, and at least this many.
 constexpr std::size_t kLeastExpiredKept = 1024;
+// Hosts that are read into the processor's caches together.
+constexpr std::size_t kReadAtOnce = 64;
 
 SteadyTime start_of(SteadyTime since, microseconds started_after) {
   return since + std::clamp<microseconds>(started_after, microseconds(0), kMaxDelay);
@@ -51,22 +53,36 @@ ShardState::ShardState(ShardOptions options, ShardInbox& inbox)
 }
 
 // With many hosts each is somewhere else in memory: they are read all at once, ahead.
+void ShardState::prefetch(std::span<const HostId> ids) {
+  std::array<HostId, kReadAtOnce> all;
+  std::ranges::copy(ids, all.begin());
+  const auto hosts = hosts_.prefetch(all, ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (hosts[i] != kNoHost && hosts_[hosts[i]].place == Host::Place::kScheduled)
+      schedule_.prefetch(hosts_[hosts[i]].position);
+  }
+}
+
 void ShardState::take_inbox() {
-  constexpr std::size_t kAtOnce = 64;
-  InboxItem items[kAtOnce];
-  while (const std::size_t n = inbox_.try_dequeue_bulk(items, kAtOnce)) {
-    std::array<HostId, kAtOnce> ids;
+  InboxItem items[kReadAtOnce];
+  while (const std::size_t n = inbox_.items.try_dequeue_bulk(items, kReadAtOnce)) {
+    std::array<HostId, kReadAtOnce> ids;
+    const auto host_of = [](const auto& item) -> HostId {
+      if constexpr (requires { item.host; }) return item.host;
+      return 0;
+    };
     for (std::size_t i = 0; i < n; ++i)
-      ids[i] = std::visit([](const auto& item) { return item.host; }, items[i]);
-    const auto hosts = hosts_.prefetch(ids, n);
+      ids[i] = std::visit(host_of, items[i]);
+    prefetch({ids.data(), n});
     for (std::size_t i = 0; i < n; ++i) {
-      if (hosts[i] != kNoHost && hosts_[hosts[i]].place == Host::Place::kScheduled)
-        schedule_.prefetch(hosts_[hosts[i]].position);
-    }
-    for (std::size_t i = 0; i < n; ++i) {
+      if (const auto* part = std::get_if<QueuedPart>(&items[i])) {
+        add(*part);
+        items[i] = EndedUrl{};  // its memory is not needed any more
+        continue;
+      }
       if (!is_here(ids[i])) continue;
-      if (auto* url = std::get_if<QueuedUrl>(&items[i])) {
-        add(*url);
+      if (const auto* url = std::get_if<QueuedUrl>(&items[i])) {
+        add(url->host, url->order, url->record);
       } else if (const auto* ended = std::get_if<EndedUrl>(&items[i])) {
         end_url(*ended);
       } else {
@@ -76,18 +92,43 @@ void ShardState::take_inbox() {
   }
 }
 
-void ShardState::add(const QueuedUrl& url) {
-  if (add_asleep(url)) return;
-  HostIndex host = hosts_.find(url.host);
+void ShardState::add(const QueuedPart& part) {
+  const QueueRun::Part& of_run = part.get();
+  inbox_.in_parts.fetch_sub(of_run.urls, std::memory_order_relaxed);
+  RunReader reader = part.run->read(of_run);
+  std::array<RunUrl, kReadAtOnce> urls;
+  std::array<HostId, kReadAtOnce> ids;
+  std::uint64_t sequence = of_run.sequence;
+  for (std::size_t n = 0;; sequence += n) {
+    n = 0;
+    for (; n < kReadAtOnce; ++n) {
+      const auto url = reader.next();
+      if (!url) break;
+      urls[n] = *url;
+      ids[n] = url->host;
+    }
+    if (n == 0) break;
+    prefetch({ids.data(), n});
+    for (std::size_t i = 0; i < n; ++i) {
+      if (is_here(ids[i]))
+        add(ids[i], {.priority = urls[i].priority, .sequence = sequence + i}, urls[i].record);
+    }
+  }
+  assert(sequence == of_run.sequence + of_run.urls);
+}
+
+void ShardState::add(HostId id, const QueueOrder& order, std::string_view record) {
+  if (add_asleep(id)) return;
+  HostIndex host = hosts_.find(id);
   if (host == kNoHost) {
-    host = add_unread(url.host);
+    host = add_unread(id);
     arrived_.push_back(host);
   }
   ++hosts_[host].queued;
-  if (leases_.is_taken(url.host, url.order.sequence)) {
+  if (leases_.is_taken(id, order.sequence)) {
     reschedule(host);  // it may have come into memory for this count alone
   } else {
-    queue_url(host, url.order, url.record);
+    queue_url(host, order, record);
   }
 }
 
@@ -237,11 +278,11 @@ bool ShardState::has_turn() {
     }
     take_turn(host, false, now);  // it is forgotten, or its turn comes later
   }
-  return inbox_.size_approx() > 0 || group_queues_.next_turn() <= now || wake_time() <= now;
+  return inbox_.items.size_approx() > 0 || group_queues_.next_turn() <= now || wake_time() <= now;
 }
 
 std::optional<SteadyTime> ShardState::next_due() const {
-  if (inbox_.size_approx() > 0 || any_awaits_head() || any_unread()) return options_.clock();
+  if (inbox_.items.size_approx() > 0 || any_awaits_head() || any_unread()) return options_.clock();
   SteadyTime due = std::min({next_turn(), wake_time(), stopped_until_});
   if (const auto expiry = next_expiry()) due = std::min(due, *expiry);
   return due == SteadyTime::max() ? std::nullopt : std::optional(due);

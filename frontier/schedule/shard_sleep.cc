@@ -40,15 +40,15 @@ HostIndex ShardState::wake(HostId id, std::uint64_t urls) {
 }
 
 // Adds a URL of a host that sleeps, or that must sleep. False if its host is awake, or must be.
-bool ShardState::add_asleep(const QueuedUrl& url) {
+bool ShardState::add_asleep(HostId id) {
   if (sleeping_.empty() && hosts_.size() < options_.most_awake) return false;
-  if (const std::uint64_t urls = sleeping_.urls(url.host); urls > 0) {
+  if (const std::uint64_t urls = sleeping_.urls(id); urls > 0) {
     if (urls == SleepingHosts::kMostUrls) return false;
-    sleeping_.set(url.host, urls + 1);
+    sleeping_.set(id, urls + 1);
     return true;
   }
-  if (hosts_.size() < options_.most_awake || hosts_.find(url.host) != kNoHost) return false;
-  sleeping_.set(url.host, 1);
+  if (hosts_.size() < options_.most_awake || hosts_.find(id) != kNoHost) return false;
+  sleeping_.set(id, 1);
   return true;
 }
 

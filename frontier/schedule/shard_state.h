@@ -1,12 +1,14 @@
 // ShardState: the state of a HostShard.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -35,6 +37,7 @@
 #include "frontier/schedule/time_heap.h"
 #include "frontier/store/host_record.h"
 #include "frontier/store/pending_host_changes.h"
+#include "frontier/store/queue_run.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/store.h"
 
@@ -135,8 +138,22 @@ struct EndedUrl {
 struct SavedHost {
   HostId host;
 };
-using InboxItem = std::variant<EndedUrl, SavedHost, QueuedUrl>;
-using ShardInbox = moodycamel::ConcurrentQueue<InboxItem>;
+// Or many of them: a part of a run.
+struct QueuedPart {
+  std::shared_ptr<const QueueRun> run;
+  std::uint32_t part;
+  const QueueRun::Part& get() const noexcept { return run->parts()[part]; }
+};
+using InboxItem = std::variant<EndedUrl, SavedHost, QueuedUrl, QueuedPart>;
+struct ShardInbox {
+  moodycamel::ConcurrentQueue<InboxItem> items;
+  std::atomic<std::size_t> in_parts{0};  // URLs of QueuedParts
+
+  // About how much there is to do.
+  std::size_t size_approx() const noexcept {
+    return items.size_approx() + in_parts.load(std::memory_order_relaxed);
+  }
+};
 
 // A read of the stored records of hosts. It belongs to the thread that reads.
 struct RecordRead {
@@ -333,7 +350,7 @@ class ShardState {
   // shard_sleep.cc.
   bool has_due_host();
   HostIndex wake(HostId id, std::uint64_t urls);
-  bool add_asleep(const QueuedUrl& url);
+  bool add_asleep(HostId id);
   void end_asleep(HostId id);
   bool restore_asleep(HostId id, const std::optional<HostRecord>& record,
                       const QueueBeginning& queue);
@@ -404,7 +421,11 @@ class ShardState {
   void forget_passed_starts(SteadyTime now);
 
   // shard_leases.cc: giving, ending and expiring leases.
-  void add(const QueuedUrl& url);
+  // A URL was admitted.
+  void add(HostId id, const QueueOrder& order, std::string_view record);
+  void add(const QueuedPart& part);
+  // Has the hosts read into the processor's caches.
+  void prefetch(std::span<const HostId> ids);
   void end_url(const EndedUrl& url);
   void lease_from(HostIndex host, SteadyTime now, std::vector<NumberedLease>& out);
   void note_starts(SteadyTime assumed);

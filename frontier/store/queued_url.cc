@@ -26,11 +26,6 @@ constexpr std::uint64_t kNamed = std::uint64_t{1} << 42;
 constexpr std::uint64_t kParts =
     kKey | kQueue | kNamed | ((std::uint64_t{1} << (kDepthShift + 32)) - 1);
 
-// Maps priorities to numbers in the reverse order.
-std::uint32_t priority_rank(std::int32_t priority) {
-  return static_cast<std::uint32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} -
-                                    priority);
-}
 std::int32_t priority_of_rank(std::uint32_t rank) {
   return static_cast<std::int32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} - rank);
 }
@@ -44,6 +39,11 @@ bool take_count(Decoder& in, std::uint32_t& out) {
 }
 
 }  // namespace
+
+std::uint32_t priority_rank(std::int32_t priority) {
+  return static_cast<std::uint32_t>(std::int64_t{std::numeric_limits<std::int32_t>::max()} -
+                                    priority);
+}
 
 std::array<char, kPendingKeyBytes> pending_key_bytes(HostId host, const QueueOrder& order) {
   std::array<char, kPendingKeyBytes> key;
@@ -67,8 +67,14 @@ std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view
 }
 
 std::string encode_record(const UrlRecord& url) {
-  const auto& parent = url.parent;
   std::string record;
+  encode_record_into(record, url);
+  return record;
+}
+
+void encode_record_into(std::string& record, const UrlRecord& url) {
+  const auto& parent = url.parent;
+  record.clear();
   record.reserve(url.url.size() + parent.size() + url.note.size() + url.given.queue.size() + 32);
   put_varint(record, std::uint64_t{url.depth} << kDepthShift | (url.recrawl ? kRecrawl : 0) |
                          (url.redirects != 0 ? kRedirects : 0) |
@@ -89,7 +95,6 @@ std::string encode_record(const UrlRecord& url) {
     put_varint(record, static_cast<std::uint64_t>(shared));
     record.append(parent, static_cast<std::size_t>(shared));
   }
-  return record;
 }
 
 std::optional<UrlRecord> decode_record(std::string_view record) {

@@ -24,6 +24,9 @@ inline HostId host_id(const KeyedHash& hash, std::string_view host) noexcept {
   return hash(host).high;
 }
 
+// Maps priorities to numbers in the reverse order.
+std::uint32_t priority_rank(std::int32_t priority);
+
 // The place of a URL in its host queue: by priority, higher first, then in the order of queueing.
 struct QueueOrder {
   std::int32_t priority = 0;
@@ -60,6 +63,8 @@ struct UrlRecord {
 // The name of the queue that the URL is in.
 std::string queue_of(const UrlRecord& url);
 std::string encode_record(const UrlRecord& url);
+// The same into a string that is used again.
+void encode_record_into(std::string& out, const UrlRecord& url);
 // Returns nothing if the bytes are not a valid record. `record` must outlive the result.
 std::optional<UrlRecord> decode_record(std::string_view record);
 // Precondition: the record is valid.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
@@ -9,6 +10,7 @@
 #include <rocksdb/utilities/table_properties_collectors.h>
 
 #include "base/no_database_log.h"
+#include "frontier/store/log_checksum.h"
 #include "frontier/store/process_env.h"
 #include "frontier/store/sorted_memtable.h"
 #include "frontier/store/store_records.h"
@@ -62,13 +64,20 @@ void add_bloom_filters(rocksdb::BlockBasedTableOptions& table) {
 constexpr std::uint64_t kMemtable = 8u << 20;
 constexpr std::uint64_t kMostMerged = 4;
 
+// A flush takes about a third of all that a new URL costs, and there is a thread for each four
+// processors. RocksDB gives flushes a quarter of its jobs.
+std::uint64_t flush_threads() {
+  return std::clamp(std::thread::hardware_concurrency() / 4, 1u, 4u);
+}
+
 void plan_memtables(std::uint64_t write_buffers, rocksdb::ColumnFamilyOptions& options) {
+  const std::uint64_t flushes = flush_threads();
   const std::uint64_t merged =
-      std::clamp<std::uint64_t>(write_buffers / 4 / kMemtable, 1, kMostMerged);
+      std::clamp<std::uint64_t>(write_buffers / (2 * (flushes + 1)) / kMemtable, 1, kMostMerged);
   options.write_buffer_size = std::min(write_buffers / 4, kMemtable);
   options.min_write_buffer_number_to_merge = static_cast<int>(merged);
   // As many are filled while others are merged.
-  options.max_write_buffer_number = static_cast<int>(2 * merged + 2);
+  options.max_write_buffer_number = static_cast<int>((flushes + 1) * merged + 2);
 }
 
 rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptions& store,
@@ -119,6 +128,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
 }  // namespace
 
 RocksOptions RocksOptions::of(const MemoryPlan& memory) {
+  link_log_checksum();
   RocksOptions options;
   options.cache = rocksdb::NewLRUCache(memory.block_cache, 2, false, 0.5);
   options.write_buffers = std::make_shared<rocksdb::WriteBufferManager>(memory.write_buffers);
@@ -129,10 +139,12 @@ RocksOptions RocksOptions::of(const MemoryPlan& memory) {
   database.write_buffer_manager = options.write_buffers;
   // The committer alone writes at a time; sorted_memtables() rely on it.
   database.allow_concurrent_memtable_write = false;
+  // sorted_memtables() rely on it, too.
+  database.flush_verify_memtable_count = false;
   database.max_open_files = 256;
-  // One flushes and the others compact: while one rewrites the largest files, another keeps up with
-  // new ones.
-  database.max_background_jobs = 4;
+  // Of four one flushes and the others compact: while one rewrites the largest files, another keeps
+  // up with new ones.
+  database.max_background_jobs = static_cast<int>(4 * flush_threads());
   database.compaction_readahead_size = 256u << 10;
   // Writes back continuously, so that a sync has little left to do.
   database.bytes_per_sync = 1u << 20;

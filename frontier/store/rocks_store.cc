@@ -11,9 +11,9 @@
 #include <rocksdb/perf_level.h>
 #include <rocksdb/write_batch.h>
 
-#include "base/big_endian.h"
 #include "base/coding.h"
 #include "base/database_state.h"
+#include "base/mutex.h"
 #include "frontier/store/deferred_floor.h"
 #include "frontier/store/distinct_hosts.h"
 #include "frontier/store/new_database_env.h"
@@ -100,26 +100,6 @@ constexpr DeferredKey kBehindDeferred = [] {
   return key;
 }();
 
-// The order in which a batch's changes are written: those of kPending last and by host, so that the
-// memtable finds the place of each near that of the previous one. Changes of a host stay in order.
-std::vector<std::uint32_t> order_of_writing(const Store::Batch& batch) {
-  std::vector<std::uint32_t> order;
-  order.reserve(batch.size());
-  std::vector<std::pair<HostId, std::uint32_t>> queued;
-  for (std::uint32_t i = 0; i < batch.size(); ++i) {
-    const Store::Batch::Change change = batch.change(i);
-    if (change.family == kPending) {
-      queued.emplace_back(load_big_endian<HostId>(change.key), i);
-    } else {
-      order.push_back(i);
-    }
-  }
-  std::ranges::sort(queued);
-  for (const auto& [host, i] : queued)
-    order.push_back(i);
-  return order;
-}
-
 class RocksDatabase final : public Store {
  public:
   RocksDatabase(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
@@ -188,9 +168,13 @@ class RocksDatabase final : public Store {
 
   Result<void> write(const Batch& batch) override {
     assert(batch.messages().empty() && batch.commands().empty());
-    rocksdb::WriteBatch writes(batch.bytes() + 8 * batch.size() + 64);
+    // Fresh memory costs as much as filling it.
+    const MutexLock lock(writing_);
+    rocksdb::WriteBatch& writes = writes_;
+    if (writes.Data().capacity() > kMostKept) writes = rocksdb::WriteBatch();
+    writes.Clear();
     std::optional<DeferredKey> first_deferred;
-    for (const std::uint32_t i : order_of_writing(batch)) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
       const Batch::Change change = batch.change(i);
       if (const auto status = append(writes, change); !status.ok())
         return checked(status, "write to");
@@ -513,6 +497,12 @@ class RocksDatabase final : public Store {
         return writes.SingleDelete(family, key);
       case Batch::Kind::kMerge:
         return writes.Merge(family, key, slice(change.value));
+      case Batch::Kind::kPutRun: {
+        // For SortedMemtable: no other change has an empty key.
+        const rocksdb::Slice no_key;
+        const rocksdb::Slice parts[] = {key, slice(change.value)};
+        return writes.Put(family, rocksdb::SliceParts(&no_key, 1), rocksdb::SliceParts(parts, 2));
+      }
       case Batch::Kind::kPut:
         break;
     }
@@ -549,6 +539,9 @@ class RocksDatabase final : public Store {
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::WriteOptions write_options_;
+  static constexpr std::size_t kMostKept = 4u << 20;
+  Mutex writing_;
+  rocksdb::WriteBatch writes_ TRAWL_GUARDED_BY(writing_);  // kept for its memory
   mutable DeferredFloor deferred_floor_;
 };
 

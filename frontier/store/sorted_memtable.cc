@@ -1,12 +1,20 @@
-// A B-tree of two levels: leaves of sorted entries, and a sorted array of them. An entry has the
-// first 8 bytes of its key, in the host queues the host, next to the pointer to the whole key. So a
-// search compares integers that lie side by side, whereas RocksDB's skip list reads a key, at
-// a random place of the memory, for each comparison: with URLs of many hosts an insertion takes a
-// fifth of its time. Keys are compared as a whole only if their first 8 bytes are equal.
+// What is inserted is only noted, so that the committer, of which there is one, does little for a
+// URL: a run of new URLs (queue_run.h) is noted as a whole. The first thread that searches sorts
+// what was noted and puts it in order: a read, or the flush.
 //
-// One thread writes, any number read. Entries are never changed or removed, so that an iterator
+// The order is a B-tree of two levels: leaves of sorted entries, and a sorted array of them. An
+// entry has the first 8 bytes of its key, in the host queues the host, next to the pointer to the
+// whole key. So a search compares integers that lie side by side, whereas RocksDB's skip list reads
+// a key, at a random place of the memory, for each comparison. Keys are compared as a whole only if
+// their first 8 bytes are equal.
+//
+// One thread inserts, any number read. Entries are never changed or removed, so that an iterator
 // needs no more than its current key: a change of the tree makes it search that again. A lock is
-// held for each step, until the memtable is full and no longer changes.
+// held for each step, until the memtable is full and all of it is in order.
+//
+// An iterator sees all that was inserted before its last seek: RocksDB chooses the number of the
+// last write that an iterator shows before it seeks, and chooses none whose insertion has not
+// ended. So only seeks look for what was noted.
 #include "frontier/store/sorted_memtable.h"
 
 #include <algorithm>
@@ -16,12 +24,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/big_endian.h"
+#include "base/coding.h"
 #include "base/mutex.h"
+#include "frontier/store/queue_run.h"
 
 namespace trawl {
 
@@ -29,7 +43,8 @@ namespace {
 
 constexpr std::size_t kLeafEntries = 128;
 constexpr std::size_t kPrefetched = 6;
-constexpr std::size_t kTrailerBytes = 8;  // of RocksDB, at the end of an internal key
+constexpr std::size_t kTrailerBytes = RunReader::kTrailerBytes;
+constexpr std::size_t kBytesOfAnEntry = 24;  // in a leaf that is two thirds full
 
 struct Entry {
   std::uint64_t prefix = 0;
@@ -49,6 +64,26 @@ Target target_of(const rocksdb::Slice& key) {
   return {load_big_endian<std::uint64_t>(std::string_view(first.data(), first.size())), key};
 }
 
+// An entry with more of its key: of a key in kPending, all of it.
+struct SortedEntry {
+  Entry entry;
+  std::uint32_t rank = 0;      // bytes 8 to 11
+  std::uint64_t sequence = 0;  // bytes 12 to 19
+  std::tuple<std::uint64_t, std::uint32_t, std::uint64_t> order() const noexcept {
+    return {entry.prefix, rank, sequence};
+  }
+};
+
+SortedEntry sorted_entry(const char* entry, const rocksdb::Slice& key) {
+  assert(key.size() >= kTrailerBytes);
+  std::array<char, kPendingKeyBytes> first{};
+  std::memcpy(first.data(), key.data(), std::min(first.size(), key.size() - kTrailerBytes));
+  const std::string_view bytes(first.data(), first.size());
+  return {.entry = {load_big_endian<std::uint64_t>(bytes), entry},
+          .rank = load_big_endian<std::uint32_t>(bytes.substr(8)),
+          .sequence = load_big_endian<std::uint64_t>(bytes.substr(12))};
+}
+
 struct Leaf {
   std::size_t size = 0;
   std::array<Entry, kLeafEntries> entries;
@@ -65,18 +100,21 @@ class SortedMemtable final : public rocksdb::MemTableRep {
       : MemTableRep(allocator), comparator_(comparator) {}
 
   void Insert(rocksdb::KeyHandle handle) override {
-    const auto* key = static_cast<const char*>(handle);
-    const Target target = target_of(comparator_.decode_key(key));
-    const WriterLock lock(mutex_);
-    insert({target.prefix, key}, target);
+    auto* const entry = static_cast<char*>(handle);
+    bytes_.fetch_add(sizeof entry + kBytesOfAnEntry * urls_of(entry), std::memory_order_relaxed);
+    const MutexLock lock(noting_);
+    noted_.push_back(entry);
+    // release: pairs with settle(), so that a thread that sees it sees the entry.
+    any_noted_.store(true, std::memory_order_release);
   }
   bool Contains(const char* key) const override {
+    settle();
     const ReaderLock lock(mutex_);
     const Place place = find(target_of(comparator_.decode_key(key)));
     return place.leaf < leaves_.size() && comparator_(at(place).key, key) == 0;
   }
   void MarkReadOnly() override {
-    // release: pairs with the acquire in Iterator, so that what it reads without the lock is there.
+    // release: pairs with the acquire in is_settled(), so that all insertions are seen.
     read_only_.store(true, std::memory_order_release);
   }
   std::size_t ApproximateMemoryUsage() override { return bytes_.load(std::memory_order_relaxed); }
@@ -89,6 +127,42 @@ class SortedMemtable final : public rocksdb::MemTableRep {
     Entry first;  // a copy
     std::unique_ptr<Leaf> leaf;
   };
+
+  // If the entry is a run, its header and its bytes: the value of an empty key.
+  std::optional<std::pair<std::string_view, std::string_view>> run_of(const char* entry) const {
+    const rocksdb::Slice key = comparator_.decode_key(entry);
+    if (key.size() != kTrailerBytes) return std::nullopt;
+    // Long enough for the size of the value, which begins behind the key.
+    const char* const behind = key.data() + key.size();
+    constexpr std::size_t kMostBytesOfSize = 5;
+    Decoder in(std::string_view(behind, kMostBytesOfSize + RunReader::kHeaderBytes));
+    const std::uint64_t size = in.varint();
+    if (!in.ok() || size < RunReader::kHeaderBytes) return std::nullopt;
+    const std::string_view value(in.rest().data(), size);
+    return std::pair(value.substr(0, RunReader::kHeaderBytes),
+                     value.substr(RunReader::kHeaderBytes));
+  }
+  std::size_t urls_of(const char* entry) const {
+    const auto run = run_of(entry);
+    return run ? RunReader::decode_header(run->first)->second : 1;
+  }
+
+  // Nothing is added any more, and all is in order: no lock is needed.
+  bool is_settled() const noexcept {
+    // acquire, both: pair with MarkReadOnly() and settle().
+    return read_only_.load(std::memory_order_acquire) &&
+           !any_noted_.load(std::memory_order_acquire);
+  }
+  // Puts in order what was noted. Returns when all that was noted before is.
+  void settle() const {
+    // acquire: pairs with Insert(). False: what was noted before is in order, or a thread that
+    // holds mutex_ is doing it, for which the caller's next lock waits.
+    if (any_noted_.load(std::memory_order_acquire)) put_in_order();
+  }
+  void put_in_order() const;
+  // Adds an entry, or all of a run.
+  void expand(char* entry, std::vector<SortedEntry>& entries) const;
+  bool expand_run(char* entry, std::vector<SortedEntry>& entries) const;
 
   bool is_before(const Entry& entry, const Target& target) const {
     if (entry.prefix != target.prefix) return entry.prefix < target.prefix;
@@ -121,25 +195,76 @@ class SortedMemtable final : public rocksdb::MemTableRep {
     if (place.slot < leaves_[place.leaf].leaf->size) return place;
     return {.leaf = place.leaf + 1, .slot = 0};
   }
-  void insert(const Entry& entry, const Target& target) TRAWL_REQUIRES(mutex_);
-  void add_leaf(std::size_t i) TRAWL_REQUIRES(mutex_);
+  void insert(const Entry& entry, const Target& target) const TRAWL_REQUIRES(mutex_);
+  void add_leaf(std::size_t i) const TRAWL_REQUIRES(mutex_);
 
   const KeyComparator& comparator_;
+  // The order. Mutable: RocksDB's reads, which create it, are const.
   mutable SharedMutex mutex_;
-  std::vector<LeafRef> leaves_ TRAWL_GUARDED_BY(mutex_);
-  std::size_t last_ TRAWL_GUARDED_BY(mutex_) = 0;  // where an entry was inserted last
-  std::uint64_t version_ TRAWL_GUARDED_BY(mutex_) = 0;
+  mutable std::vector<LeafRef> leaves_ TRAWL_GUARDED_BY(mutex_);
+  mutable std::size_t last_ TRAWL_GUARDED_BY(mutex_) = 0;  // where an entry was inserted last
+  mutable std::uint64_t version_ TRAWL_GUARDED_BY(mutex_) = 0;
+  mutable Mutex noting_;
+  mutable std::vector<char*> noted_ TRAWL_GUARDED_BY(noting_);  // not in order yet
+  mutable std::atomic<bool> any_noted_{false};
   std::atomic<bool> read_only_{false};
   std::atomic<std::size_t> bytes_{0};
 };
 
-void SortedMemtable::add_leaf(std::size_t i) {
-  leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(i),
-                 LeafRef{{}, std::make_unique<Leaf>()});
-  bytes_.fetch_add(sizeof(Leaf) + sizeof(LeafRef), std::memory_order_relaxed);
+// It is false only while noted_ is empty and all else is in order.
+void SortedMemtable::put_in_order() const {
+  const WriterLock lock(mutex_);
+  std::vector<char*> noted;
+  {
+    const MutexLock lock_notes(noting_);
+    noted.swap(noted_);
+  }
+  std::vector<SortedEntry> entries;
+  for (char* entry : noted)
+    expand(entry, entries);
+  std::ranges::sort(entries, [&](const SortedEntry& a, const SortedEntry& b) {
+    if (a.order() != b.order()) return a.order() < b.order();
+    return comparator_(a.entry.key, b.entry.key) < 0;
+  });
+  for (const SortedEntry& entry : entries)
+    insert(entry.entry, {entry.entry.prefix, comparator_.decode_key(entry.entry.key)});
+  const MutexLock lock_notes(noting_);
+  // release: pairs with is_settled().
+  if (noted_.empty()) any_noted_.store(false, std::memory_order_release);
 }
 
-void SortedMemtable::insert(const Entry& entry, const Target& target) {
+// What cannot be decoded stays an entry with an empty key, which is an error for all that read it.
+void SortedMemtable::expand(char* entry, std::vector<SortedEntry>& entries) const {
+  const std::size_t before = entries.size();
+  if (expand_run(entry, entries)) return;
+  entries.resize(before);
+  entries.push_back(sorted_entry(entry, comparator_.decode_key(entry)));
+}
+
+bool SortedMemtable::expand_run(char* entry, std::vector<SortedEntry>& entries) const {
+  const auto run = run_of(entry);
+  if (!run) return false;
+  const auto [first, urls] = *RunReader::decode_header(run->first);
+  // Those of the run: all of a run's URLs have its number.
+  const char* const trailer = comparator_.decode_key(entry).data();
+  char* const bytes = entry + (run->second.data() - entry);
+  RunReader reader(run->second);
+  std::uint32_t n = 0;
+  for (std::size_t at = 0; reader.next(); at = reader.offset(), ++n) {
+    char* const key = bytes + at + 1;
+    store_big_endian(key + kPendingKeyBytes - sizeof first, first + n);
+    std::memcpy(key + kPendingKeyBytes, trailer, kTrailerBytes);
+    entries.push_back(sorted_entry(bytes + at, {key, kPendingKeyBytes + kTrailerBytes}));
+  }
+  return reader.at_end() && n == urls;
+}
+
+void SortedMemtable::add_leaf(std::size_t i) const {
+  leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(i),
+                 LeafRef{{}, std::make_unique<Leaf>()});
+}
+
+void SortedMemtable::insert(const Entry& entry, const Target& target) const {
   ++version_;
   if (leaves_.empty()) {
     add_leaf(0);
@@ -148,7 +273,7 @@ void SortedMemtable::insert(const Entry& entry, const Target& target) {
     leaves_[0].leaf->size = 1;
     return;
   }
-  // A batch is sorted: most entries belong where the one before does, or to the next leaf.
+  // Entries come sorted: most belong where the one before does, or to the next leaf.
   std::size_t i = last_;
   const auto ends_before = [&](std::size_t leaf) TRAWL_REQUIRES(mutex_) {
     return leaf + 1 < leaves_.size() && is_before(leaves_[leaf + 1].first, target);
@@ -231,10 +356,12 @@ class SortedMemtable::Iterator final : public MemTableRep::Iterator {
   }
   void Seek(const rocksdb::Slice& key, const char* memtable_key) override {
     const Target target = target_for(key, memtable_key);
+    table_.settle();
     step([&]() TRAWL_REQUIRES_SHARED(table_.mutex_) { take(table_.find(target)); });
   }
   void SeekForPrev(const rocksdb::Slice& key, const char* memtable_key) override {
     const Target target = target_for(key, memtable_key);
+    table_.settle();
     step([&]() TRAWL_REQUIRES_SHARED(table_.mutex_) {
       const Place place = table_.find(target);
       const bool equal = place.leaf < table_.leaves_.size() &&
@@ -243,9 +370,11 @@ class SortedMemtable::Iterator final : public MemTableRep::Iterator {
     });
   }
   void SeekToFirst() override {
+    table_.settle();
     step([&]() TRAWL_REQUIRES_SHARED(table_.mutex_) { take({}); });
   }
   void SeekToLast() override {
+    table_.settle();
     step([&]() TRAWL_REQUIRES_SHARED(table_.mutex_) {
       take_before({.leaf = table_.leaves_.size(), .slot = 0});
     });
@@ -258,8 +387,7 @@ class SortedMemtable::Iterator final : public MemTableRep::Iterator {
   // Not analysed: the lock is not needed once nothing changes any more.
   template <class Step>
   void step(Step step) TRAWL_NO_THREAD_SAFETY_ANALYSIS {
-    // acquire: pairs with MarkReadOnly().
-    if (table_.read_only_.load(std::memory_order_acquire)) return step();
+    if (table_.is_settled()) return step();
     const ReaderLock lock(table_.mutex_);
     step();
   }

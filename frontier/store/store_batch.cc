@@ -19,6 +19,12 @@ StoreBatch::Change StoreBatch::change(std::size_t i) const {
   assert(i < entries_.size());
   const Entry& entry = entries_[i];
   const std::string_view bytes(bytes_);
+  if (entry.kind == Kind::kPutRun) {
+    return {.family = entry.family,
+            .kind = entry.kind,
+            .key = bytes.substr(entry.offset, RunReader::kHeaderBytes),
+            .value = runs_[entry.key_size].bytes};
+  }
   return {.family = entry.family,
           .kind = entry.kind,
           .key = bytes.substr(entry.offset, entry.key_size),
@@ -28,6 +34,8 @@ StoreBatch::Change StoreBatch::change(std::size_t i) const {
 void StoreBatch::clear() {
   bytes_.clear();
   entries_.clear();
+  runs_.clear();
+  run_bytes_ = 0;
   messages_.clear();
   commands_.clear();
   counted_.clear();
@@ -38,6 +46,21 @@ void StoreBatch::add_pending(HostId host, const QueueOrder& order, std::string_v
 }
 void StoreBatch::remove_pending(HostId host, const QueueOrder& order) {
   add(kPending, Kind::kSingleDelete, view(pending_key_bytes(host, order)));
+}
+
+void StoreBatch::add_run(const std::shared_ptr<const QueueRun>& run,
+                         std::span<const QueueRun::Part> parts) {
+  assert(!parts.empty());
+  const QueueRun::Part& last = parts.back();
+  entries_.push_back({.offset = bytes_.size(),
+                      .key_size = static_cast<std::uint32_t>(runs_.size()),
+                      .value_size = 0,
+                      .family = kPending,
+                      .kind = Kind::kPutRun});
+  bytes_ += RunReader::header(parts.front().sequence, last.first + last.urls - parts.front().first);
+  const std::string_view bytes = run->bytes(parts.front().begin, last.end);
+  run_bytes_ += bytes.size();
+  runs_.push_back({.run = run, .bytes = bytes});
 }
 
 void StoreBatch::add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
@@ -117,6 +140,18 @@ bool StoreBatch::visit_by_fingerprint(const Change& change, StoreChanges& change
   return depth.has_value();
 }
 
+bool StoreBatch::visit_run(const Change& change, StoreChanges& changes) {
+  const auto header = RunReader::decode_header(change.key);
+  RunReader run(change.value);
+  std::uint64_t urls = 0;
+  for (; const auto url = run.next(); ++urls) {
+    if (!header || urls == header->second) return false;
+    changes.add_pending(url->host, {.priority = url->priority, .sequence = header->first + urls},
+                        url->record);
+  }
+  return header && urls == header->second && run.at_end();
+}
+
 bool StoreBatch::visit(const Change& change, StoreChanges& changes) {
   const bool puts = change.kind == Kind::kPut;
   switch (change.family) {
@@ -130,6 +165,7 @@ bool StoreBatch::visit(const Change& change, StoreChanges& changes) {
       return counters.has_value();
     }
     case kPending: {
+      if (change.kind == Kind::kPutRun) return visit_run(change, changes);
       const auto key = decode_pending_key(change.key);
       if (!key) return false;
       puts ? changes.add_pending(key->first, key->second, change.value)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "frontier/store/counters.h"
 #include "frontier/store/host_record.h"
 #include "frontier/store/ledger_record.h"
+#include "frontier/store/queue_run.h"
 #include "frontier/store/queued_url.h"
 #include "frontier/store/store_families.h"
 
@@ -58,6 +60,9 @@ class StoreBatch {
   // RocksDB's SingleDelete.
   void add_pending(HostId host, const QueueOrder& order, std::string_view record);
   void remove_pending(HostId host, const QueueOrder& order);
+  // The same as add_pending() for each URL of these parts of a run, which follow each other; their
+  // sequences ascend from the first one's.
+  void add_run(const std::shared_ptr<const QueueRun>& run, std::span<const QueueRun::Part> parts);
   void add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
                     std::int32_t priority, std::string_view record);
   void remove_deferred(const DeferredUrl& url);
@@ -88,7 +93,8 @@ class StoreBatch {
   // Errors: kCorrupt, and nothing else; a batch filled by these functions has none.
   Result<void> visit(StoreChanges& changes) const;
 
-  enum class Kind : std::uint8_t { kPut, kDelete, kSingleDelete, kMerge };
+  // kPutRun: `key` is the header of a run, `value` its bytes; see RunReader.
+  enum class Kind : std::uint8_t { kPut, kDelete, kSingleDelete, kMerge, kPutRun };
   struct Change {
     StoreFamily family;
     Kind kind;
@@ -98,7 +104,7 @@ class StoreBatch {
   std::size_t size() const noexcept { return entries_.size(); }
   // Valid until the batch changes.
   Change change(std::size_t i) const;
-  std::size_t bytes() const noexcept { return bytes_.size(); }
+  std::size_t bytes() const noexcept { return bytes_.size() + run_bytes_; }
   // In the order in which they were taken; not among the changes.
   std::span<const MessageId> messages() const noexcept { return messages_; }
   std::span<const MessageId> commands() const noexcept { return commands_; }
@@ -107,18 +113,25 @@ class StoreBatch {
 
  private:
   struct Entry {
-    std::size_t offset;
-    std::uint32_t key_size;
+    std::size_t offset;      // of a run: where its header is
+    std::uint32_t key_size;  // of a run: its place in runs_
     std::uint32_t value_size;
     StoreFamily family;
     Kind kind;
   };
   void add(StoreFamily family, Kind kind, std::string_view key, std::string_view value = {});
   static bool visit(const Change& change, StoreChanges& changes);
+  static bool visit_run(const Change& change, StoreChanges& changes);
   static bool visit_by_fingerprint(const Change& change, StoreChanges& changes);
 
   std::string bytes_;
   std::vector<Entry> entries_;
+  struct Run {
+    std::shared_ptr<const QueueRun> run;
+    std::string_view bytes;
+  };
+  std::vector<Run> runs_;
+  std::size_t run_bytes_ = 0;
   std::vector<MessageId> messages_, commands_;
   std::vector<std::pair<HostId, std::string>> counted_;
 };

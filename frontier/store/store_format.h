@@ -13,7 +13,7 @@
 
 namespace trawl {
 
-inline constexpr std::uint32_t kStoreFormat = 6;
+inline constexpr std::uint32_t kStoreFormat = 7;
 // The oldest format that can be opened; opening upgrades it to the current one.
 inline constexpr std::uint32_t kOldestStoreFormat = 3;
 

@@ -2,11 +2,15 @@
 #include "frontier/commit/group_writer.h"
 
 #include <map>
+#include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/wall_time.h"
+#include "frontier/store/queue_run.h"
 #include "frontier/store/rocks_store.h"
 #include "frontier/store/set_aside_record.h"
 #include "tests/support/temporary_directory.h"
@@ -238,6 +242,49 @@ TEST_F(GroupWriterTest, TheLedgerHasWhatWasAdmittedAndHowItEnded) {
   write();
   EXPECT_EQ(store_->ledger(kKey).value(),
             (LedgerRecord{.fetches = 3, .status = 404, .fetched = now_}));
+}
+
+// As URLs that are added one by one are: in their queues, logged, in the ledger, and not set aside.
+TEST_F(GroupWriterTest, RunsAreAdmittedInTheOrderOfTheOperations) {
+  const auto run_of = [](std::uint64_t first, std::uint64_t urls) {
+    auto run = std::make_shared<QueueRun>();
+    for (std::uint64_t n = first; n < first + urls; ++n)
+      run->add(0, static_cast<std::uint32_t>(n % 2), {.high = n, .low = 1}, n, 0,
+               static_cast<std::uint32_t>(n), encode_record({.url = "http://host.test/"}));
+    return run;
+  };
+  next().queue(run_of(10, 3));
+  next().add(url_of(13));
+  next().hold({.fingerprint = {.high = 15, .low = 1},
+               .was_queued = false,
+               .value = encode_set_aside({.was_queued = false, .reason = "", .url_record = ""})});
+  next().queue(run_of(14, 2));
+  const auto parts = std::as_const(*group_.back()->queued).parts();
+  write();
+  EXPECT_EQ(parts[0].sequence, 4u);
+  EXPECT_EQ(parts[1].sequence, 5u);
+  std::vector<std::uint64_t> admitted;
+  ASSERT_TRUE(store_->replay_admissions(0, [&](std::uint64_t first, auto fingerprints) {
+    EXPECT_EQ(first, admitted.size());
+    for (const Fingerprint& fingerprint : fingerprints)
+      admitted.push_back(fingerprint.high);
+  }));
+  EXPECT_EQ(admitted, (std::vector<std::uint64_t>{10, 11, 12, 13, 14, 15}));
+  std::vector<std::uint64_t> sequences;
+  ASSERT_TRUE(store_->visit_pending(std::nullopt,
+                                    [&](HostId host, const QueueOrder& order, std::string_view) {
+                                      EXPECT_EQ(host, 10 + order.sequence);
+                                      EXPECT_TRUE(store_->ledger({.high = host, .low = 1}).value());
+                                      sequences.push_back(order.sequence);
+                                      return true;
+                                    }));
+  EXPECT_EQ(sequences, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5}));
+  const Counters counters = partition_->counters();
+  EXPECT_EQ(counters.admitted, 6u);
+  EXPECT_EQ(counters.sequence, 6u);
+  EXPECT_EQ(counters.deepest, 15u);
+  EXPECT_EQ(counters.held, 0u);
+  EXPECT_EQ(store_->counters().value(), counters);
 }
 
 // In whatever order they are committed, and though the filter was wrong.

@@ -172,6 +172,24 @@ TEST_F(HostShardMemory, M1_ALongInboxIsTakenIn) {
   EXPECT_LE(shard.stats().memory, 100'000u);
 }
 
+TEST_F(HostShardMemory, M1_AnInboxWithLongRunsIsLong) {
+  HostShard shard(store_, options(milliseconds(0)));
+  const auto run = std::make_shared<QueueRun>();
+  for (std::uint64_t n = 0; n < 3000; ++n) {
+    const QueuedUrl url = queued(n);
+    run->add(0, 0, {}, url.host, 0, 0, url.record);
+  }
+  shard.push_part(run, 0);
+  EXPECT_FALSE(shard.has_long_inbox());
+  shard.relieve_inbox();
+  EXPECT_EQ(run.use_count(), 2) << "a short one is left to the next lease";
+  shard.push_part(run, 0);
+  EXPECT_TRUE(shard.has_long_inbox());
+  shard.relieve_inbox();
+  EXPECT_FALSE(shard.has_long_inbox());
+  EXPECT_EQ(run.use_count(), 1) << "its memory is not kept";
+}
+
 TEST_F(HostShardMemory, M1_IdleHostsAreForgottenWhenTheirDelayHasPassed) {
   HostShard shard(store_, options(milliseconds(1000)));
   for (std::uint64_t n = 0; n < 1000; ++n)

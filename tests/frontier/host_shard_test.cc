@@ -1,6 +1,10 @@
 // HostShard on a store that tests control: what is never leased twice, and when hosts are due.
 #include "frontier/schedule/host_shard.h"
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +52,37 @@ TEST_F(HostShardTest, AUrlReadFromTheStoreBeforeItsAdmissionArrivesIsNotQueuedTw
   commit_end(shard, queued(1));
   EXPECT_THAT(sequences(lease(shard)), IsEmpty());
   EXPECT_EQ(shard.stats().leased, 2u);
+}
+
+// Of a run only the part that is this shard's, in the order of the inbox.
+TEST_F(HostShardTest, ThePartsOfRunsAreQueuedAsSingleUrlsAre) {
+  HostShard shard(store_, options(milliseconds(0), 1000));
+  const auto run = std::make_shared<QueueRun>();
+  constexpr std::uint64_t kUrls = 200;
+  const auto url_at = [](std::uint64_t sequence) {
+    return queued(sequence, sequence == 2007 ? 1 : 0, test::name_of(sequence % 1000));
+  };
+  for (const std::uint32_t part : {0u, 1u, 2u}) {
+    for (std::uint64_t n = 0; n < kUrls; ++n) {
+      const QueuedUrl url = url_at(1000 * part + n);
+      run->add(0, part, {}, url.host, url.order.priority, 0, url.record);
+    }
+    run->parts()[part].sequence = 1000 * part;
+  }
+  shard.push_part(run, 1);
+  shard.push_admitted(url_at(1500));
+  shard.push_part(run, 2);
+  std::map<HostId, std::vector<std::uint64_t>> by_host;
+  for (const auto& lease : lease(shard, 1000)) {
+    EXPECT_EQ(lease.url.record, url_at(lease.url.order.sequence).record);
+    by_host[lease.url.host].push_back(lease.url.order.sequence);
+  }
+  EXPECT_EQ(by_host.size(), kUrls + 1);
+  for (std::uint64_t n = 0; n < kUrls; ++n) {
+    std::vector<std::uint64_t> expected{1000 + n, 2000 + n};
+    if (n == 7) std::swap(expected[0], expected[1]);
+    EXPECT_EQ(by_host[test::id_of(test::name_of(n))], expected);
+  }
 }
 
 TEST_F(HostShardTest, UrlsComeByPriorityThenInTheOrderOfTheirQueueing) {

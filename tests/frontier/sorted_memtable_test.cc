@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -15,6 +16,8 @@
 #include <gtest/gtest.h>
 
 #include "base/big_endian.h"
+#include "base/coding.h"
+#include "frontier/store/queue_run.h"
 
 namespace trawl {
 namespace {
@@ -47,6 +50,15 @@ class SortedMemtableTest : public ::testing::Test {
   void insert(const std::string& key) {
     entries_.push_back(static_cast<char>(key.size()) + key);
     table_->Insert(entries_.back().data());
+  }
+  // A run, as RocksDB inserts it: the value of an empty key with the number `number`.
+  void insert_run(const QueueRun& run, std::uint64_t first, std::uint64_t number,
+                  std::uint32_t urls) {
+    std::string entry(1, 8);
+    put_fixed(entry, number);
+    put_string(entry,
+               RunReader::header(first, urls) + std::string(run.bytes(0, run.parts().back().end)));
+    table_->Insert(entries_.emplace_back(std::move(entry)).data());
   }
   std::unique_ptr<Iterator> iterator() const {
     return std::unique_ptr<Iterator>(table_->GetIterator());
@@ -97,32 +109,103 @@ TEST_F(SortedMemtableTest, IsSortedWhateverTheOrderOfInsertions) {
   }
 }
 
+std::string key_in_run(HostId host, const QueueOrder& order, std::uint64_t number) {
+  std::string key = pending_key(host, order);
+  put_fixed(key, number);
+  return key;
+}
+
+// Each URL of a run is an entry: with the next sequence, and the number of the run.
+TEST_F(SortedMemtableTest, RunsAreSortedAmongTheOthers) {
+  std::mt19937_64 random(5);
+  std::map<std::string, std::string> all;  // the records
+  std::uint64_t sequence = 0;
+  for (std::uint64_t number = 1; number <= 200; ++number) {
+    QueueRun run;
+    const std::uint64_t first = sequence;
+    for (std::size_t n = 1 + random() % 50; n > 0; --n) {
+      const QueueOrder order{.priority = static_cast<std::int32_t>(random() % 3) - 1,
+                             .sequence = sequence++};
+      const HostId host = random() % 20 << 59;
+      const std::string record(random() % 300, static_cast<char>('a' + number % 26));
+      run.add(0, 0, {}, host, order.priority, 0, record);
+      all.emplace(key_in_run(host, order, number), record);
+    }
+    insert_run(run, first, number, static_cast<std::uint32_t>(run.urls()));
+    const std::string alone = key_in_run(random() % 20 << 59, {.sequence = sequence++}, number);
+    all.emplace(alone, "");
+    insert(alone);
+    if (number == 150) table_->MarkReadOnly();  // before the last were put in order
+    if (number % 7 != 0 && number != 150) continue;
+    const auto it = iterator();
+    auto expected = all.begin();
+    for (it->SeekToFirst(); it->Valid(); it->Next(), ++expected) {
+      ASSERT_EQ(at(*it), expected->first);
+      if (expected->second.empty()) continue;
+      const std::string_view rest(it->key() + 1 + expected->first.size(), 400);
+      ASSERT_EQ(Decoder(rest).string(), expected->second);
+    }
+    ASSERT_EQ(expected, all.end());
+    if (number == 150) break;
+  }
+  EXPECT_GE(table_->ApproximateMemoryUsage(), all.size() * 16);
+}
+
+// As an entry that no reader can decode, so that its loss is not silent.
+TEST_F(SortedMemtableTest, E1_ARunThatIsNotValidIsSeenAsAWhole) {
+  QueueRun run;
+  run.add(0, 0, {}, 1, 0, 0, "record");
+  insert_run(run, 0, 0, 2);
+  insert(key_in_run(0, {}, 1));
+  const auto it = iterator();
+  it->SeekToFirst();
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(at(*it).size(), 8u);
+  it->Next();
+  EXPECT_EQ(at(*it), key_in_run(0, {}, 1));
+}
+
 // What was there when an iterator was placed is seen by it, in order, whatever comes in meanwhile.
 TEST_F(SortedMemtableTest, ReadersSeeAllThatWasThereInOrder) {
   constexpr std::uint64_t kThere = 2000;
   for (std::uint64_t i = 0; i < kThere; ++i)
     insert(key_of(i << 40, 0));
   std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> inserted{kThere};
   std::vector<std::thread> readers;
   for (int t = 0; t < 2; ++t) {
     readers.emplace_back([&] {
       while (!stop.load(std::memory_order_relaxed)) {
         const auto it = iterator();
         std::string before;
-        std::uint64_t seen = 0;
+        std::uint64_t seen = 0, all = 0;
+        // acquire: pairs with the release below, as RocksDB's number of the last write does.
+        const std::uint64_t at_least = inserted.load(std::memory_order_acquire);
         for (it->SeekToFirst(); it->Valid(); it->Next()) {
           const std::string key = at(*it);
           ASSERT_LT(before, key);
           seen += load_big_endian<std::uint64_t>(key.substr(8)) == 0 ? 1 : 0;
           before = key;
+          ++all;
         }
         ASSERT_EQ(seen, kThere);
+        ASSERT_GE(all, at_least);
       }
     });
   }
   std::mt19937_64 random(1);
-  for (std::uint64_t i = 1; i <= 20'000; ++i)
-    insert(key_of(random() % (kThere << 40), i));
+  for (std::uint64_t i = 1; i <= 20'000; ++i) {
+    const std::uint64_t host = random() % (kThere << 40);
+    if (i % 2 == 0) {
+      insert(key_of(host, i));
+    } else {
+      QueueRun run;
+      for (int n = 0; n < 3; ++n)
+        run.add(0, 0, {}, host, 1, 0, "record");
+      insert_run(run, 3 * i, i, 3);
+    }
+    inserted.fetch_add(i % 2 == 0 ? 1 : 3, std::memory_order_release);
+  }
   stop = true;
   for (auto& reader : readers)
     reader.join();

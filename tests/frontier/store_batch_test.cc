@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,50 @@ TEST(StoreBatch, EachChangeIsPassedOnAsItWasAdded) {
     change.add(batch);
     EXPECT_EQ(calls_of(batch), std::vector{change.call});
   }
+}
+
+TEST(StoreBatch, OfARunEachUrlIsPassedOn) {
+  const auto run = std::make_shared<QueueRun>();
+  run->add(3, 0, kUrl, 1, -3, 4, "a");
+  run->add(3, 1, kUrl, 2, 9, 7, std::string(300, 'b'));
+  run->add(4, 1, kUrl, 3, 0, 2, "");
+  ASSERT_EQ(run->parts().size(), 3u);
+  EXPECT_EQ(run->urls(), 3u);
+  EXPECT_EQ(run->parts()[1].deepest, 7u);
+  run->parts()[0].sequence = 10;
+  run->parts()[2].sequence = 5;
+  StoreBatch batch;
+  batch.add_run(run, run->parts().subspan(2));
+  batch.remove_pending(1, {.priority = 0, .sequence = 2});
+  batch.add_run(run, run->parts().first(2));
+  const std::vector<std::string> expected = {"queue 3 0 5 ", "unqueue 1 0 2", "queue 1 -3 10 a",
+                                             "queue 2 9 11 " + std::string(300, 'b')};
+  EXPECT_EQ(calls_of(batch), expected);
+  const StoreBatch copy = batch;
+  batch.clear();
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(batch.bytes(), 0u);
+  EXPECT_EQ(calls_of(copy), expected);
+}
+
+TEST(RunReader, StopsWhereTheBytesAreNotValid) {
+  QueueRun run;
+  for (const std::string record : {"first", "second"})
+    run.add(0, 0, kUrl, 1, 0, 0, record);
+  const std::string bytes(run.bytes(0, run.parts()[0].end));
+  for (std::size_t size = 0; size <= bytes.size(); ++size) {
+    RunReader reader(std::string_view(bytes).substr(0, size));
+    std::size_t urls = 0;
+    while (reader.next())
+      ++urls;
+    EXPECT_EQ(urls, size == bytes.size() ? 2u : size >= bytes.size() - 36 ? 1u : 0u) << size;
+    EXPECT_EQ(reader.at_end(), reader.offset() == size);
+    EXPECT_LE(reader.offset(), size);
+  }
+  std::string damaged = bytes;
+  damaged[0] = 27;
+  EXPECT_FALSE(RunReader(damaged).next());
+  EXPECT_FALSE(RunReader::decode_header("12345678901"));
 }
 
 TEST(StoreBatch, ChangesArePassedOnInOrderAndMessagesBeforeThem) {

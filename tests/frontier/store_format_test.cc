@@ -68,7 +68,7 @@ TEST_F(StoreFormatTest, OlderFormatsAreRefusedAndLeftAsTheyAre) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
     EXPECT_NE(error.message.find("format " + std::to_string(format)), std::string::npos)
         << error.message;
-    EXPECT_NE(error.message.find("formats 3 to 6"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("formats 3 to 7"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("the version of Trawl that began it"), std::string::npos)
         << error.message;
     EXPECT_EQ(families(), before);
@@ -81,11 +81,11 @@ TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
     std::filesystem::remove_all(path_);
     auto names = kFamilies;
     if (more) names.push_back("of later times");
-    make(names, 7);
+    make(names, 8);
     const Error error = refused();
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
-    EXPECT_NE(error.message.find("format 7"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("up to format 6"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("format 8"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("up to format 7"), std::string::npos) << error.message;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "frontier/store/queue_run.h"
 #include "frontier/store/rocks_store.h"
 #include "tests/support/temporary_directory.h"
 
@@ -24,6 +25,24 @@ constexpr HostId kLastHost = ~HostId{0};
 QueueOrder at(std::uint64_t sequence, std::int32_t priority = 0) {
   return {.priority = priority, .sequence = sequence};
 }
+
+// A run of URLs whose sequences ascend from `first`, which are their records.
+class NumberedRun {
+ public:
+  explicit NumberedRun(std::uint64_t first) : first_(first) {}
+  void add(HostId host, std::int32_t priority = 0) {
+    run_->add(0, 0, {}, host, priority, 0, fmt::format("{}", first_ + run_->urls()));
+  }
+  void add_to(Store::Batch& batch) {
+    if (run_->urls() == 0) return;
+    run_->parts().front().sequence = first_;
+    batch.add_run(run_, run_->parts());
+  }
+
+ private:
+  const std::uint64_t first_;
+  std::shared_ptr<QueueRun> run_ = std::make_shared<QueueRun>();
+};
 
 class StoreTest : public ::testing::Test {
  protected:
@@ -436,7 +455,9 @@ TEST_F(StoreTest, ABatchTellsItsChangesAndIsUsedAgain) {
 TEST_F(StoreTest, N1_WhatWasWrittenIsThereWithoutClosing) {
   for (std::uint64_t n = 0; n < 100; ++n) {
     Store::Batch batch;
-    batch.add_pending(1, at(n), fmt::format("{}", n));
+    NumberedRun run(n);
+    run.add(1);
+    n % 2 == 0 ? run.add_to(batch) : batch.add_pending(1, at(n), fmt::format("{}", n));
     batch.set_counters({{.admitted = n + 1}});
     write(batch);
     if (n == 50) {
@@ -461,18 +482,23 @@ TEST_F(StoreTest, RandomChangesEndAsInAModel) {
   for (int round = 0; round < 300; ++round) {
     Store::Batch batch;
     std::vector<std::pair<HostId, QueueOrder>> put;
+    const bool in_run = random() % 2 == 0;
+    NumberedRun run(sequence);
     for (std::size_t n = random() % 200; n > 0; --n) {
       const HostId host = kHosts[random() % std::size(kHosts)];
       auto& queue = model[host];
       if (random() % 3 != 0 || queue.empty()) {
         put.emplace_back(host, at(sequence++, static_cast<std::int32_t>(random() % 3)));
-        batch.add_pending(host, put.back().second, fmt::format("{}", put.back().second.sequence));
+        const QueueOrder& order = put.back().second;
+        in_run ? run.add(host, order.priority)
+               : batch.add_pending(host, order, fmt::format("{}", order.sequence));
       } else {
         const auto gone = std::next(queue.begin(), static_cast<long>(random() % queue.size()));
         batch.remove_pending(host, gone->first);
         queue.erase(gone);
       }
     }
+    run.add_to(batch);
     write(batch);
     for (const auto& [host, order] : put)
       model[host].emplace(order, fmt::format("{}", order.sequence));
@@ -506,8 +532,10 @@ TEST_F(StoreTest, ReadersSeeWholeBatchesWhileOneWrites) {
   }
   for (std::uint64_t n = 0; n < kBatches; ++n) {
     Store::Batch batch;
+    NumberedRun run(n * 10);
     for (std::uint64_t i = 0; i < 10; ++i)
-      batch.add_pending(1, at(n * 10 + i), fmt::format("{}", n * 10 + i));
+      n % 2 == 0 ? run.add(1) : batch.add_pending(1, at(n * 10 + i), fmt::format("{}", n * 10 + i));
+    run.add_to(batch);
     const auto time = static_cast<std::int64_t>(n);
     batch.add_deferred(-time, n * 2, 1, 0, "x");
     batch.add_deferred(time, n * 2 + 1, 1, 0, "x");
@@ -522,6 +550,35 @@ TEST_F(StoreTest, ReadersSeeWholeBatchesWhileOneWrites) {
     reader.join();
   EXPECT_EQ(queue(1, std::nullopt, 100'000).size(), kBatches * 10);
   EXPECT_EQ(deferred().size(), 40u);
+}
+
+// More than the memtables hold, so that tables are written from them, and what is left is read from
+// the log.
+TEST_F(StoreTest, N1_RunsAreInTheTablesAndInTheLog) {
+  constexpr std::uint64_t kRuns = 400, kUrls = 256;
+  store_.reset();
+  store_ = open(directory_.path() / "small", MemoryPlan::kLeast);
+  std::mt19937_64 random(3);
+  std::map<HostId, Sequences> expected;
+  for (std::uint64_t n = 0; n < kRuns; ++n) {
+    NumberedRun run(n * kUrls);
+    for (std::uint64_t i = 0; i < kUrls; ++i) {
+      const HostId host = random() % 1000 << 50;
+      run.add(host);
+      expected[host].push_back(n * kUrls + i);
+    }
+    Store::Batch batch;
+    run.add_to(batch);
+    write(batch);
+  }
+  for (const bool reopened : {false, true}) {
+    if (reopened) {
+      store_.reset();
+      store_ = open(directory_.path() / "small", MemoryPlan::kLeast);
+    }
+    for (const auto& [host, sequences] : expected)
+      ASSERT_EQ(queue(host, std::nullopt, 100'000), sequences);
+  }
 }
 
 TEST_F(StoreTest, M1_MemoryIsWhatThePlanSays) {

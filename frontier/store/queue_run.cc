@@ -1,0 +1,73 @@
+#include "frontier/store/queue_run.h"
+
+#include <array>
+#include <cassert>
+#include <limits>
+
+#include "base/coding.h"
+
+namespace trawl {
+
+namespace {
+
+constexpr std::size_t kEntryKeyBytes = kPendingKeyBytes + RunReader::kTrailerBytes;
+static_assert(kEntryKeyBytes < 0x80);  // its varint is one byte
+
+}  // namespace
+
+std::string RunReader::header(std::uint64_t first_sequence, std::uint32_t urls) {
+  std::string header;
+  put_fixed(header, first_sequence);
+  put_fixed(header, urls);
+  assert(header.size() == kHeaderBytes);
+  return header;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint32_t>> RunReader::decode_header(
+    std::string_view bytes) {
+  Decoder in(bytes);
+  const auto first = in.fixed<std::uint64_t>();
+  const auto urls = in.fixed<std::uint32_t>();
+  if (!in.ok()) return std::nullopt;
+  return std::pair(first, urls);
+}
+
+std::optional<RunUrl> RunReader::next() {
+  if (rest_.size() <= 1 + kEntryKeyBytes || rest_[0] != static_cast<char>(kEntryKeyBytes))
+    return std::nullopt;
+  const auto key = decode_pending_key(rest_.substr(1, kPendingKeyBytes));
+  Decoder in(rest_.substr(1 + kEntryKeyBytes));
+  const std::string_view record = in.string();
+  if (!key || !in.ok()) return std::nullopt;
+  rest_ = in.rest();
+  return RunUrl{.host = key->first, .priority = key->second.priority, .record = record};
+}
+
+void QueueRun::add(std::uint32_t bucket, std::uint32_t shard, Fingerprint fingerprint, HostId host,
+                   std::int32_t priority, std::uint32_t depth, std::string_view record) {
+  if (parts_.empty() || parts_.back().bucket != bucket || parts_.back().shard != shard) {
+    parts_.push_back({.bucket = bucket,
+                      .shard = shard,
+                      .first = static_cast<std::uint32_t>(urls()),
+                      .begin = static_cast<std::uint32_t>(bytes_.size())});
+  }
+  std::array<char, 1 + kEntryKeyBytes> head{};
+  head[0] = static_cast<char>(kEntryKeyBytes);
+  const auto key = pending_key_bytes(host, {.priority = priority, .sequence = 0});
+  std::memcpy(&head[1], key.data(), key.size());
+  bytes_.append(head.data(), head.size());
+  put_string(bytes_, record);
+  assert(bytes_.size() <= std::numeric_limits<std::uint32_t>::max());
+  fingerprints_.push_back(fingerprint);
+  Part& part = parts_.back();
+  ++part.urls;
+  part.end = static_cast<std::uint32_t>(bytes_.size());
+  part.deepest = std::max(part.deepest, depth);
+}
+
+void QueueRun::reserve(std::size_t urls, std::size_t bytes) {
+  fingerprints_.reserve(urls);
+  bytes_.reserve(bytes);
+}
+
+}  // namespace trawl

@@ -140,7 +140,7 @@ void CrawlImpl::watch_cluster() {
     else
       room_log(LogRoom::kFrontier).warn("the crawl waits for Redis: {}", status.waits_for);
   }
-  tell_share(status, now);
+  if (status.waits_for.empty()) tell_share(status, now);
   if (status.gained != gained_) {
     gained_ = status.gained;
     gained_at_ = now;

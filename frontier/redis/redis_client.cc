@@ -18,12 +18,32 @@ constexpr std::chrono::milliseconds kPause{20};   // between attempts
 constexpr std::chrono::milliseconds kHedge{50};   // after which another node is asked for the map
 constexpr std::chrono::milliseconds kGrace{250};  // for replies that are on their way
 
+struct NotReady {
+  std::string_view code;
+  std::string_view what_to_do;  // empty: it passes
+};
+
 // The node did not execute the command, and it, or another one, will.
-bool is_not_ready(const RedisReply& reply) {
-  static constexpr std::array<std::string_view, 9> kCodes = {
-      "TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY",  "MASTERDOWN",
-      "BUSY",     "NOREPLICAS",  "MISCONF", "UNKILLABLE"};
-  return std::ranges::any_of(kCodes, [&](std::string_view code) { return reply.is_error(code); });
+const NotReady* not_ready(const RedisReply& reply) {
+  static constexpr std::array<NotReady, 9> kAll = {{
+      {"TRYAGAIN", ""},
+      {"CLUSTERDOWN", "masters are away, or slots have no master; see redis-cli --cluster check"},
+      {"LOADING", ""},
+      {"READONLY", ""},
+      {"MASTERDOWN", ""},
+      {"BUSY", "another client's script runs; see SCRIPT KILL"},
+      {"NOREPLICAS", "see min-replicas-to-write, and start its replicas"},
+      {"MISCONF", "it cannot save its data; see its log, and the space on its disk"},
+      {"UNKILLABLE", "another client's script runs"},
+  }};
+  const auto found =
+      std::ranges::find_if(kAll, [&](const NotReady& one) { return reply.is_error(one.code); });
+  return found == kAll.end() ? nullptr : &*found;
+}
+
+// Without the place in the script, which says nothing to its user.
+std::string_view without_place(std::string_view text) {
+  return text.substr(0, text.find(" script: "));
 }
 
 }  // namespace
@@ -149,7 +169,7 @@ Result<void> RedisClient::read_map(RedisExchange& exchange) {
                  fmt::format("the Redis node {} does not {}: {}{}", node.text(), what, reply.text,
                              forbidden ? "; allow cluster.username +cluster|slots and +role" : ""));
   };
-  if (map->is_array()) return slots_.read(*map, node);
+  if (map->is_array()) return slots_.read(*map, node, Clock::now());
   if (map->text.find("cluster support disabled") == std::string::npos)
     return refused(*map, "say who has which slots");
   if (!role->is_array() || role->elements.size() < 3) return refused(*role, "give its role");
@@ -159,7 +179,7 @@ Result<void> RedisClient::read_map(RedisExchange& exchange) {
                              "master's address",
                              node.text()));
   }
-  slots_.set_single(node, !role->elements[2].elements.empty());
+  slots_.set_single(node, !role->elements[2].elements.empty(), Clock::now());
   return {};
 }
 
@@ -176,7 +196,7 @@ void RedisClient::ask_for_replicas(std::chrono::milliseconds patience) {
     asked_for_replicas_.insert(one.node);
     const auto& role = one.reply->elements;
     if (role.size() >= 3 && role[0].text == "master" && !role[2].elements.empty())
-      slots_.set_replicated(one.node);
+      slots_.set_replicated(one.node, Clock::now());
   }
 }
 
@@ -307,6 +327,7 @@ void RedisClient::collect(Attempt& attempt, std::vector<Waiting>& waiting) {
       answer.replicated = one.replicated() || answer.reply->is_error();
       if (answer.replicated) return;
       answer.trouble = one.trouble();
+      stale_ = true;  // its replicas may be gone
       // With the connection, the question what has been replicated is lost too.
       if (one.broken() && command.repeatable()) {
         answer.reply.reset();
@@ -340,10 +361,11 @@ void RedisClient::settle(const RedisCommand& command, RedisReply reply, const Re
     waiting.with_text = true;
     return;
   }
-  if (is_not_ready(reply)) {
+  if (const NotReady* const why = not_ready(reply)) {
     waiting.pauses = true;
-    answer.trouble =
-        fmt::format("the Redis node {} does not execute commands now: {}", node.text(), reply.text);
+    answer.trouble = fmt::format("the Redis node {} does not execute commands now: {}", node.text(),
+                                 without_place(reply.text));
+    if (!why->what_to_do.empty()) answer.trouble += fmt::format("; {}", why->what_to_do);
     return;
   }
   answer.reply = std::move(reply);

@@ -94,7 +94,7 @@ class RedisClient {
 
   RedisOptions options_;
   std::optional<RedisTls> tls_;
-  SlotMap slots_;
+  SlotMap slots_{options_.replica_patience};
   std::map<RedisAddress, RedisConnection> connections_;
   std::size_t asked_ = 0;  // which node was asked for the map last
   Time refreshed_{};       // when; also without success

@@ -127,7 +127,8 @@ Result<void> RedisConnection::advance(std::vector<RedisReply>& replies) {
   if (auto taken = take_replies(replies); !taken) return taken;
   if (intact) return {};
   return error(ErrorCode::kUnavailable,
-               fmt::format("the Redis node {} closed the connection", address_.text()));
+               fmt::format("the Redis node {} closed the connection{}", address_.text(),
+                           is_ready() ? "" : " before it answered; check cluster.tls"));
 }
 
 Result<void> RedisConnection::take_replies(std::vector<RedisReply>& replies) {

@@ -36,8 +36,10 @@ void RedisExchange::advance() {
   if (copies.is_error())
     trouble_.message = fmt::format("{} refuses WAIT: {}", node().text(), copies.text);
   if (!replicated_ && copies.is_integer()) {
-    trouble_.message =
-        fmt::format("no replica of the Redis node {} has acknowledged the write", node().text());
+    trouble_.message = fmt::format(
+        "no replica of the Redis node {} has acknowledged the write; start one again, or "
+        "add one: after six times cluster.takeover_after without any, the crawl goes on",
+        node().text());
     if (Clock::now() < *waits_until_) end_with_wait(*waits_until_);
   }
 }

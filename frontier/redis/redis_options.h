@@ -34,6 +34,8 @@ struct RedisOptions {
   std::chrono::milliseconds answer_timeout{2000};
   // How old the map of slots may become; after failures it is read again at once.
   std::chrono::milliseconds map_age{10'000};
+  // For how long writes wait for a replica of a master that had one and has none any more.
+  std::chrono::seconds replica_patience{60};
 };
 
 }  // namespace trawl

@@ -154,9 +154,10 @@ Result<bool> RedisSocket::shake_hands() {
     ERR_clear_error();
     return error(
         ErrorCode::kPermission,
-        fmt::format("no TLS connection to the Redis node {}: {}; check cluster.tls, and that its "
-                    "certificate is for this name and signed by a trusted authority",
-                    address_.text(), why));
+        fmt::format(
+            "no TLS connection to the Redis node {}: {}; check cluster.tls, and that its "
+            "certificate is for this name and signed by a trusted authority (cluster.ca_file)",
+            address_.text(), why));
   }
   if (intact) return false;
   return error(ErrorCode::kUnavailable,

@@ -16,6 +16,19 @@ std::uint16_t SlotMap::number_of(const RedisAddress& node) {
   return static_cast<std::uint16_t>(at + 1);
 }
 
+void SlotMap::note_replicas(std::size_t slot, bool has, Time now) {
+  const auto since_boot = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+  const auto second = static_cast<std::uint32_t>(since_boot.count()) + 1;
+  std::uint32_t& since = alone_since_[slot];
+  if (has) {
+    replicated_.set(slot);
+    since = 0;
+  } else if (replicated_[slot]) {
+    if (since == 0) since = second;
+    replicated_[slot] = second < since + patience_.count();
+  }
+}
+
 namespace {
 
 // [host, port, id, ...]. A node that does not know its own address leaves the host empty.
@@ -31,14 +44,15 @@ std::optional<RedisAddress> address_in(const RedisReply& node, const RedisAddres
 }  // namespace
 
 // [[first, last, node, replica...], ...].
-Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked) {
+Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked, Time now) {
   const auto damaged = [&] {
     return error(
         ErrorCode::kCorrupt,
         fmt::format("the Redis node {} answers CLUSTER SLOTS with something else", asked.text()));
   };
   if (!reply.is_array()) return damaged();
-  SlotMap map;
+  SlotMap map(patience_);
+  std::bitset<kSlots> copied;
   map.is_cluster_ = true;
   for (const RedisReply& range : reply.elements) {
     if (!range.is_array() || range.elements.size() < 3) return damaged();
@@ -54,10 +68,13 @@ Result<void> SlotMap::read(const RedisReply& reply, const RedisAddress& asked) {
     }
     for (std::int64_t slot = first; slot <= last; ++slot) {
       map.node_of_[static_cast<std::size_t>(slot)] = number;
-      if (range.elements.size() > 3) map.replicated_.set(static_cast<std::size_t>(slot));
+      if (range.elements.size() > 3) copied.set(static_cast<std::size_t>(slot));
     }
   }
-  map.replicated_ |= replicated_;
+  map.replicated_ = replicated_;
+  map.alone_since_ = alone_since_;
+  for (std::size_t slot = 0; slot < kSlots; ++slot)
+    map.note_replicas(slot, copied[slot], now);
   *this = std::move(map);
   return {};
 }
@@ -72,17 +89,18 @@ std::vector<RedisAddress> SlotMap::nodes_without_replicas() const {
   return nodes;
 }
 
-void SlotMap::set_single(const RedisAddress& server, bool has_replicas) {
+void SlotMap::set_single(const RedisAddress& server, bool has_replicas, Time now) {
   is_cluster_ = false;
   nodes_ = {server};
   node_of_.fill(1);
-  if (has_replicas) replicated_.set();
+  for (std::size_t slot = 0; slot < kSlots; ++slot)
+    note_replicas(slot, has_replicas, now);
 }
 
-void SlotMap::set_replicated(const RedisAddress& node) {
+void SlotMap::set_replicated(const RedisAddress& node, Time now) {
   const std::uint16_t number = number_of(node);
   for (std::size_t slot = 0; slot < kSlots; ++slot)
-    if (node_of_[slot] == number) replicated_.set(slot);
+    if (node_of_[slot] == number) note_replicas(slot, true, now);
 }
 
 void SlotMap::move(std::uint16_t slot, const RedisAddress& node) {

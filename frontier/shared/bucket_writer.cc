@@ -172,8 +172,9 @@ Result<void> BucketWriter::send(std::span<Bucket*> buckets, std::span<const Redi
         if (one.code == Code::kFailed && !refused) refused = one.error;
       }
       if (again && waits_for.empty())
-        waits_for = one.error && !one.error->message.empty() ? one.error->message
-                                                             : "a node has not answered";
+        waits_for = one.error && !one.error->message.empty()
+                        ? one.error->message
+                        : "no replica has acknowledged what was written";
     }
     if (waited && waits_for.empty() && options_.waits) options_.waits({});
   }

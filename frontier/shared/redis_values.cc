@@ -21,6 +21,11 @@ std::optional<Integer> integer_in(std::string_view text) {
   return number;
 }
 
+std::string name_of_node(const RedisClient& client, const RedisCommand& command) {
+  const auto node = client.slots().node_of(command.slot());
+  return node ? fmt::format("the Redis node {}", node->text()) : "Redis";
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -50,9 +55,9 @@ Error explain_refusal(RedisClient& client, const RedisCommand& command, const Re
   const std::string& text = reply.text;
   if (reply.is_error("OOM")) {
     return {ErrorCode::kNoSpace,
-            fmt::format("Redis has reached its maxmemory (key {}): the crawl waits until "
-                        "maxmemory is raised, or other data is removed",
-                        command.key())};
+            fmt::format("{} has reached its maxmemory (key {}): the crawl waits until maxmemory is "
+                        "raised, or other data is removed",
+                        name_of_node(client, command), command.key())};
   }
   if (reply.is_error("NOPERM") || reply.is_error("NOAUTH") ||
       text.find("user executing the script") != std::string::npos) {
@@ -60,7 +65,8 @@ Error explain_refusal(RedisClient& client, const RedisCommand& command, const Re
         ErrorCode::kPermission,
         fmt::format(
             "Redis refuses access to the key {}: {}; check the rights of "
-            "cluster.username (it needs ~{{NAME:* with cluster.name, and +@all -@dangerous +role)",
+            "cluster.username (it needs ~{{NAME:* with cluster.name, and +@all -@dangerous +role "
+            "+info +config|get)",
             command.key(), text)};
   }
   if (text.find("WRONGTYPE") != std::string::npos) {

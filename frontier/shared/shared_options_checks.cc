@@ -116,11 +116,16 @@ Result<void> check_options(const SharedOptions& options) {
   return check_options(options.limits, options.seen, options.store);
 }
 
+// In lifetimes of a lease: longer than any failover takes, with the start of the old master again.
+constexpr int kReplicaPatience = 6;
+
 RedisOptions redis_options(const ClusterOptions& cluster) {
   RedisOptions redis{.username = cluster.username,
                      .password = cluster.password,
                      .tls = cluster.tls,
-                     .ca_file = cluster.ca_file.string()};
+                     .ca_file = cluster.ca_file.string(),
+                     .replica_patience = std::chrono::ceil<std::chrono::seconds>(
+                         kReplicaPatience * cluster.takeover_after)};
   for (const std::string& node : cluster.redis)
     if (auto address = parse_redis_address(node)) redis.addresses.push_back(std::move(*address));
   return redis;

@@ -2,12 +2,13 @@
 start, join, stop, crash and come back; limits hold over all; what would lose the crawl is refused."""
 
 import re
+import shutil
 import time
 
 import crawl_judge as judge
 import trawl_testing as t
 from dns_server import DnsServer
-from redis_cluster import RedisCluster, RedisServer
+from redis_cluster import RedisCluster, RedisServer, write_certificate
 from shared_crawl import Crawler, RedisCrawl
 from tcp_relay import TcpRelay
 from tree_site import Tree, TreeSite
@@ -280,6 +281,79 @@ def redis_read_only(test, directory, options):
         scene.expect_refusal(scene.crawler("alpha"), r"read-?only|replica", re.escape(scene.redis.address))
 
 
+def too_few_replicas(test, directory, options):
+    """Where writes need a replica that is away, the crawl waits, and says for what."""
+    with Scene(test, directory, options, "few-replicas") as scene:
+        crawlers = [scene.crawler(member) for member in ("alpha", "beta")]
+        scene.wait_for_agents(*crawlers)
+        at = time.monotonic()
+        scene.redis.command("CONFIG", "SET", "min-replicas-to-write", 1)
+        t.wait_until(lambda: all("waits for Redis" in crawler.text for crawler in crawlers), "crawlers that wait", 20)
+        scene.check(all(re.search("waits for Redis.*min-replicas-to-write", crawler.text) for crawler in crawlers),
+                    "no message of what Redis lacks", scene.ends())
+        scene.redis.command("CONFIG", "SET", "min-replicas-to-write", 0)
+        scene.wait_for_end(*crawlers)
+        scene.judge([judge.Fault("replicas", at, time.monotonic(), None)])
+
+
+def master_away(test, directory, options):
+    """A master without a replica: its part of the crawl waits until it is back, and status says
+    what it does not know."""
+    with Scene(test, directory, options, "master-away", redis=False) as scene, \
+            RedisCluster(scene.directory, replicas=0) as scene.redis:
+        crawlers = [scene.crawler(member) for member in ("alpha", "beta")]
+        scene.wait_for_agents(*crawlers)
+        at = time.monotonic()
+        scene.redis.nodes[1].kill()
+        t.wait_until(lambda: all("waits for Redis" in crawler.text for crawler in crawlers), "crawlers that wait", 20)
+        time.sleep(3)  # longer than takeover_after
+        url = f"redis://{scene.redis.nodes[0].address}/c"
+        status = t.Run(options, scene.directory, "cluster", "status", url)
+        status.wait(30)
+        scene.check(re.search(rf"unknown, .*{scene.redis.nodes[1].address}", status.text), "status", status.text)
+        scene.redis.nodes[1].start()
+        scene.wait_for_end(*crawlers)
+        scene.judge([judge.Fault("master", at, time.monotonic(), None)])
+
+
+def replica_gone(test, directory, options):
+    """A machine that does not come back: its replica is promoted and has none itself. Writes wait
+    for another one for six times takeover_after, and then go on without."""
+    with Scene(test, directory, options, "replica-gone", redis=False) as scene, \
+            RedisCluster(scene.directory) as scene.redis:
+        crawlers = [scene.crawler(member) for member in ("alpha", "beta")]
+        scene.wait_for_agents(*crawlers)
+        at = time.monotonic()
+        scene.redis.wait_for_promotion(scene.redis.kill_master(scene.redis.masters()[0], 0))
+        scene.wait_for_end(*crawlers)
+        scene.check(all("no replica" in crawler.text for crawler in crawlers), "no message of what it waits for",
+                    scene.ends())
+        scene.check(time.monotonic() - at > 10, "nobody waited for a replica", scene.ends())
+        scene.judge([judge.Fault("master", at, time.monotonic(), None)])
+
+
+def over_tls(test, directory, options):
+    """A cluster whose nodes and clients use TLS, with a failover; and what is refused."""
+    if not shutil.which("openssl"):
+        return
+    with Scene(test, directory, options, "tls", redis=False) as scene:
+        certificate = write_certificate(scene.directory)
+        with RedisCluster(scene.directory, certificate=certificate) as scene.redis:
+            plain = [f"127.0.0.1:{scene.redis.nodes[0].port}"]
+            trusted = {"tls": True, "ca_file": certificate[0]}
+            scene.expect_refusal(scene.crawler("untrusted", {"tls": True}), "certificate", r"cluster\.ca_file")
+            scene.expect_refusal(scene.crawler("without"), r"closed the connection", r"cluster\.tls")
+            scene.expect_refusal(scene.crawler("no-tls", {"redis": plain, **trusted}), r"cluster\.tls")
+            crawlers = [scene.crawler(member, trusted) for member in ("alpha", "beta")]
+            scene.wait_for_agents(*crawlers)
+            at = time.monotonic()
+            master = scene.redis.masters()[0]
+            scene.redis.wait_for_promotion(scene.redis.kill_master(master, 0))
+            master.start()
+            scene.wait_for_end(*crawlers)
+            scene.judge([judge.Fault("master", at, time.monotonic(), None)])
+
+
 # --- what is refused ---------------------------------------------------------------------------------
 
 def unsafe_settings(test, directory, options):
@@ -477,7 +551,8 @@ def limits_of_hosts(test, directory, options):
 
 
 PARTS = (start_and_join, interrupted, resumed_after_interrupt, killed, killed_and_started_again, one_name_twice,
-         redis_away_meanwhile, cut_off, redis_away_at_start, redis_full, redis_read_only, unsafe_settings, slow_failover,
+         redis_away_meanwhile, cut_off, redis_away_at_start, redis_full, redis_read_only, too_few_replicas,
+         master_away, replica_gone, over_tls, unsafe_settings, slow_failover,
          another_configuration, foreign_data, damaged_message, logins, wrong_configs, limits, limits_of_hosts)
 
 

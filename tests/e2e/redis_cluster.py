@@ -105,13 +105,26 @@ def free_redis_port():
     raise t.Failure("no free ports for redis-server")
 
 
-class RedisServer:
-    """One redis-server; `settings` are further ones, {"maxmemory-policy": "noeviction"}."""
+def write_certificate(directory):
+    """Of 127.0.0.1, signed with its own key: the paths of both."""
+    pem, key = pathlib.Path(directory) / "redis.pem", pathlib.Path(directory) / "redis.key"
+    subprocess.run([t.program("openssl", "openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", pem],
+                   check=True, timeout=60, capture_output=True)
+    return pem, key
 
-    def __init__(self, directory, settings=None, aof=True, password=None):
+
+class RedisServer:
+    """One redis-server; `settings` are further ones, {"maxmemory-policy": "noeviction"}. With
+    `certificate` (and its key) `address` is that for TLS, which the nodes use too; the test's own
+    commands are in plain text."""
+
+    def __init__(self, directory, settings=None, aof=True, password=None, certificate=None):
         self.program = t.program("redis-server", "redis-server")
         self.port = free_redis_port()
-        self.address = f"127.0.0.1:{self.port}"
+        self.client_port = free_redis_port() if certificate else self.port
+        self.address = f"127.0.0.1:{self.client_port}"
         self.addresses = [self.address]
         self.password = password
         self.directory = pathlib.Path(directory) / f"redis-{self.port}"
@@ -122,6 +135,10 @@ class RedisServer:
                          "maxmemory-policy": "noeviction"}
         if password:
             self.settings["requirepass"] = password
+        if certificate:
+            pem, key = certificate
+            self.settings.update({"tls-port": self.client_port, "tls-cert-file": pem, "tls-key-file": key,
+                                  "tls-ca-cert-file": pem, "tls-auth-clients": "no", "tls-cluster": "yes", "tls-replication": "yes"})
         self.settings.update(settings or {})
         self.process = None
         self.start()
@@ -211,7 +228,7 @@ class RedisCluster:
 
     MASTERS = 3
 
-    def __init__(self, directory, node_timeout=0.8, replicas=1, settings=None, aof=True):
+    def __init__(self, directory, node_timeout=0.8, replicas=1, settings=None, aof=True, certificate=None):
         settings = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf",
                     "cluster-node-timeout": round(node_timeout * 1000),
                     "cluster-require-full-coverage": "no", "repl-ping-replica-period": 1,
@@ -219,7 +236,7 @@ class RedisCluster:
         self.nodes = []
         try:
             for _ in range(self.MASTERS * (1 + replicas)):
-                self.nodes.append(RedisServer(directory, settings, aof))
+                self.nodes.append(RedisServer(directory, settings, aof, certificate=certificate))
             self._join()
         except BaseException:
             self.kill_all()
@@ -247,9 +264,9 @@ class RedisCluster:
             if node in masters:
                 node.command("CLUSTER", "ADDSLOTS", *range(bounds[i], bounds[i + 1]))
             else:
-                node.command("CLUSTER", "MEET", "127.0.0.1", masters[0].port)
+                node.command("CLUSTER", "MEET", "127.0.0.1", masters[0].client_port)
         for node in masters[1:]:
-            node.command("CLUSTER", "MEET", "127.0.0.1", masters[0].port)
+            node.command("CLUSTER", "MEET", "127.0.0.1", masters[0].client_port)
         t.wait_until(lambda: all(len(self.table(node)) == len(self.nodes) for node in self.nodes),
                      "the nodes of the cluster to meet", 60)
         for i, node in enumerate(self.nodes[self.MASTERS:]):
@@ -283,7 +300,7 @@ class RedisCluster:
 
     def replica_of(self, master):
         for node in self.live():
-            if node.role() == ("slave", master.port):
+            if node.role() == ("slave", master.client_port):
                 return node
         return None
 

@@ -222,12 +222,21 @@ class Server:
 
 def arrival(extra):
     """When the kernel had the last byte, on the monotonic clock: a busy server reads it late."""
-    now = time.monotonic()
+    now, wall = clocks()
     for level, kind, data in extra:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS:
             seconds, nanoseconds = struct.unpack("qq", data[:16])
-            return now - max(0.0, time.time() - (seconds + nanoseconds / 1e9))
+            return now - max(0.0, wall - (seconds + nanoseconds / 1e9))
     return now
+
+
+def clocks():
+    """Monotonic and wall clock, of one moment: between two readings others may have the processor."""
+    readings = []
+    while not readings or (min(readings)[0] > 1e-4 and len(readings) < 10):
+        before, wall, after = time.monotonic(), time.time(), time.monotonic()
+        readings.append((after - before, before, wall))
+    return min(readings)[1:]
 
 
 def main():

@@ -1,7 +1,6 @@
 #include "frontier/shared/member_table.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,8 +39,8 @@ Result<void> MemberTable::see(const std::vector<Seen>& members, BootTime now) {
   bool has_rival = false;
   // While they could not be read nobody grew older.
   const auto not_seen = has_missed_ && looked_ ? now - *looked_ : BootTime::duration::zero();
-  for (Known& known : std::views::values(known_))
-    known.since += not_seen;
+  for (auto& one : known_)
+    one.second.since += not_seen;
   looked_ = now;
   has_missed_ = false;
   for (const Seen& seen : members) {

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 
 #include "frontier/schedule/host_ranges.h"
 #include "frontier/store/queued_url.h"
+#include "frontier/store/store.h"
+#include "tests/frontier/fake_store.h"
 
 namespace trawl::test {
 
@@ -28,5 +32,34 @@ inline QueuedUrl url_in(std::uint64_t bucket, std::uint64_t host, std::uint64_t 
           .order = {.priority = 0, .sequence = sequence},
           .record = encode_record({.url = url})};
 }
+
+// A store of which a part does not answer.
+class StoreInParts final : public ShardReads {
+ public:
+  explicit StoreInParts(const FakeStore& store) : store_(store) {}
+  Result<void> read_queues(std::span<QueueRead> reads) const override {
+    return store_.read_queues(reads);
+  }
+  Result<void> read_queues_at_once(std::span<QueueRead> reads) const override {
+    for (QueueRead& read : reads) {
+      read.away = away.contains(bucket_of(read.host));
+      if (read.away) {
+        ++asked_in_vain;
+      } else if (auto done = store_.read_queues(std::span(&read, 1)); !done) {
+        return done;
+      }
+    }
+    return {};
+  }
+  Result<void> read_hosts(std::span<HostRead> reads) const override {
+    return store_.read_hosts(reads);
+  }
+
+  std::set<std::uint64_t> away;  // buckets
+  mutable int asked_in_vain = 0;
+
+ private:
+  const FakeStore& store_;
+};
 
 }  // namespace trawl::test

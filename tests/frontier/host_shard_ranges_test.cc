@@ -430,38 +430,9 @@ TEST_F(HostShardRanges, HostsThatMayNotBeLeasedHoldUpNoOthers) {
   EXPECT_EQ(shard.next_due(), std::nullopt);
 }
 
-// A store of which a part does not answer.
-class StoreInParts final : public ShardReads {
- public:
-  explicit StoreInParts(const test::FakeStore& store) : store_(store) {}
-  Result<void> read_queues(std::span<QueueRead> reads) const override {
-    return store_.read_queues(reads);
-  }
-  Result<void> read_queues_at_once(std::span<QueueRead> reads) const override {
-    for (QueueRead& read : reads) {
-      read.away = away.contains(test::bucket_of(read.host));
-      if (read.away) {
-        ++asked_in_vain;
-      } else if (auto done = store_.read_queues(std::span(&read, 1)); !done) {
-        return done;
-      }
-    }
-    return {};
-  }
-  Result<void> read_hosts(std::span<HostRead> reads) const override {
-    return store_.read_hosts(reads);
-  }
-
-  std::set<std::uint64_t> away;  // buckets
-  mutable int asked_in_vain = 0;
-
- private:
-  const test::FakeStore& store_;
-};
-
 TEST_F(HostShardRanges, HostsWhoseUrlsCannotBeReadHoldUpNoOthers) {
   constexpr std::uint64_t kHosts = 3000;
-  StoreInParts store(store_);
+  test::StoreInParts store(store_);
   HostShard shard(store, in_ranges(milliseconds(0), 1000));
   for (std::uint64_t host = 1; host <= kHosts; ++host)
     put(1, host);

@@ -257,12 +257,13 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
       answers[request] = Admission::kNew;
       const GivenIdentity* const own =
           given != prepared.given_.end() && given->first == i ? &given->second : nullptr;
-      if (is_new[i] && !requests[request].not_before) {
+      if (!requests[request].not_before) {
         prepared.winners_.push_back(
             {.host = host_of_winner(requests[request], prepared.urls_[i], own),
              .rank = priority_rank(requests[request].priority),
              .index = static_cast<std::uint32_t>(i),
-             .given = own});
+             .given = own,
+             .recrawl = !is_new[i]});
       } else {
         add_winner(requests[request], !is_new[i], prepared.urls_[i], own, key, parent, operation);
       }
@@ -387,7 +388,7 @@ HostId AdmissionController::host_of_winner(const UrlRequest& request, const Url&
 
 void AdmissionController::add_winner(const UrlRequest& request, bool recrawl, const Url& url,
                                      const GivenIdentity* given, Fingerprint fingerprint,
-                                     std::string_view parent, Operation& operation) {
+                                     std::string_view parent, Operation& operation) const {
   operation.add({.fingerprint = fingerprint,
                  .host = host_of_winner(request, url, given),
                  .priority = request.priority,
@@ -403,6 +404,15 @@ void AdmissionController::queue_winners(std::span<const UrlRequest> requests,
                                         Operation& operation) const {
   using Winner = PreparedUrls::Winner;
   if (prepared.winners_.empty()) return;
+  // A recrawl is not for a run, and the others must not come before it.
+  if (std::ranges::any_of(prepared.winners_, &Winner::recrawl)) {
+    for (const Winner& winner : prepared.winners_) {
+      add_winner(requests[prepared.request_[winner.index]], winner.recrawl,
+                 prepared.urls_[winner.index], winner.given, prepared.fingerprints_[winner.index],
+                 parent, operation);
+    }
+    return;
+  }
   std::ranges::sort(prepared.winners_, [](const Winner& a, const Winner& b) {
     return std::tie(a.host, a.rank, a.index) < std::tie(b.host, b.rank, b.index);
   });

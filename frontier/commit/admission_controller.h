@@ -75,6 +75,7 @@ class PreparedUrls {
     std::uint32_t rank;   // by priority, higher first
     std::uint32_t index;  // as of fingerprints_
     const GivenIdentity* given;
+    bool recrawl;  // it was admitted before
   };
   std::vector<Winner> winners_;
   std::string record_;
@@ -129,8 +130,8 @@ class AdmissionController {
                         const GivenIdentity* given) const;
   void add_winner(const UrlRequest& request, bool recrawl, const Url& url,
                   const GivenIdentity* given, Fingerprint fingerprint, std::string_view parent,
-                  Operation& operation);
-  // Queues the winners, by host.
+                  Operation& operation) const;
+  // Queues the winners, in a run if it may be.
   void queue_winners(std::span<const UrlRequest> requests, PreparedUrls& prepared,
                      std::string_view parent, Operation& operation) const;
   // Parses and hashes a request with a key or a queue; nothing if it is invalid.

@@ -1,6 +1,7 @@
 #include "frontier/store/store_records.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "base/big_endian.h"
@@ -98,11 +99,10 @@ std::optional<DeferredUrl> decode_deferred(std::string_view key, std::string_vie
   return url;
 }
 
+// `high`, then `low`, little-endian: as they are in memory.
 void encode_fingerprints(std::string& out, std::span<const Fingerprint> fingerprints) {
-  for (const Fingerprint& fingerprint : fingerprints) {
-    put_fixed(out, fingerprint.high);
-    put_fixed(out, fingerprint.low);
-  }
+  static_assert(sizeof(Fingerprint) == 16 && offsetof(Fingerprint, low) == 8);
+  out.append(reinterpret_cast<const char*>(fingerprints.data()), fingerprints.size_bytes());
 }
 
 bool decode_fingerprints(std::string_view value, std::vector<Fingerprint>& out) {

@@ -211,5 +211,39 @@ TEST_F(SortedMemtableTest, ReadersSeeAllThatWasThereInOrder) {
     reader.join();
 }
 
+// A full memtable is read without its lock, but not before the last entries are in order, which
+// another reader may be doing.
+TEST_F(SortedMemtableTest, AReaderGoesOnWhileTheLastEntriesOfAFullOneArePutInOrder) {
+  constexpr std::uint64_t kEach = 400;
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 50; ++round) {
+    entries_.clear();
+    table_.reset(sorted_memtables()->CreateMemTableRep(comparator_, nullptr, nullptr, nullptr));
+    for (std::uint64_t i = 0; i < kEach; ++i)
+      insert(key_of(random(), 0));
+    const auto it = iterator();
+    it->SeekToFirst();
+    for (std::uint64_t i = 0; i < kEach; ++i)
+      insert(key_of(random(), 1));
+    table_->MarkReadOnly();
+    std::thread other([&] {
+      const auto all = iterator();
+      std::uint64_t n = 0;
+      for (all->SeekToFirst(); all->Valid(); all->Next())
+        ++n;
+      EXPECT_EQ(n, 2 * kEach);
+    });
+    std::uint64_t seen = 0;
+    for (std::string before; it->Valid(); it->Next()) {
+      const std::string key = at(*it);
+      ASSERT_LT(before, key);
+      seen += load_big_endian<std::uint64_t>(key.substr(8)) == 0 ? 1 : 0;
+      before = key;
+    }
+    EXPECT_EQ(seen, kEach);
+    other.join();
+  }
+}
+
 }  // namespace
 }  // namespace trawl

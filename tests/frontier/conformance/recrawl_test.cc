@@ -190,6 +190,20 @@ TEST_P(ConformanceRecrawl, WhatIsDoneCanBeQueuedAgain) {
   }
 }
 
+TEST_P(ConformanceRecrawl, UrlsOfACallAreLeasedInItsOrderWhetherTheyAreNewOrNot) {
+  open_anew();
+  static_cast<void>(offer_one(*frontier_, kPage));
+  complete(*frontier_, lease_one());
+  ASSERT_TRUE(frontier_->flush());
+  const std::vector<UrlRequest> requests{
+      {.url = kPage, .again = true}, {.url = "http://a.test/1"}, {.url = "http://a.test/2"}};
+  ASSERT_TRUE(frontier_->offer(requests));
+  const std::vector<Lease> leases = lease_all(*frontier_);
+  ASSERT_EQ(leases.size(), requests.size());
+  for (std::size_t i = 0; i < leases.size(); ++i)
+    EXPECT_EQ(leases[i].url, requests[i].url);
+}
+
 TRAWL_CONFORMS(ConformanceRecrawl);
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "crawler/config/config_values.h"
 #include "frontier/schedule/host_record_info.h"
 #include "frontier/shared/shared_dump.h"
+#include "frontier/store/longest_queues.h"
 #include "frontier/store/store_records.h"
 
 namespace trawl::cli {
@@ -44,7 +44,7 @@ struct SharedSummary {
 class LongestSharedQueues {
  public:
   LongestSharedQueues(SharedCrawl& crawl, std::size_t kept, FrontierStats& stats)
-      : crawl_(crawl), kept_(kept), stats_(stats) {}
+      : crawl_(crawl), longest_(kept), stats_(stats) {}
 
   Result<void> add(BucketId bucket) {
     std::vector<std::pair<HostId, BucketHost>> hosts;
@@ -73,18 +73,15 @@ class LongestSharedQueues {
         urls[host_of[from + i]] += *sizes[i];
       }
     }
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      longest_.push({urls[i], bucket, hosts[i].first, std::move(hosts[i].second)});
-      if (longest_.size() > kept_) longest_.pop();
-    }
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+      longest_.add({urls[i], hosts[i].first, {bucket, std::move(hosts[i].second)}});
     return {};
   }
 
   Result<std::vector<HostInfo>> finish() {
     std::vector<HostInfo> infos;
-    for (; !longest_.empty(); longest_.pop()) {
-      const Queue& queue = longest_.top();
-      HostInfo info = host_info(queue.host.record, now_);
+    for (const Longest::Queue& queue : longest_.take()) {
+      HostInfo info = host_info(queue.what.host.record, now_);
       if (info.host.empty()) {
         auto name = name_of(queue);
         if (!name) return tl::unexpected(name.error());
@@ -93,26 +90,21 @@ class LongestSharedQueues {
       info.queued = queue.urls;
       infos.push_back(std::move(info));
     }
-    std::ranges::reverse(infos);
     return infos;
   }
 
  private:
-  struct Queue {
-    std::uint64_t urls;
+  struct InBucket {
     BucketId bucket;
-    HostId id;
     BucketHost host;
-    // For a heap with the shortest queue on top; host ids break ties.
-    bool operator<(const Queue& other) const {
-      return urls != other.urls ? urls > other.urls : id < other.id;
-    }
   };
+  using Longest = LongestQueues<InBucket>;
 
   // A host without settings has no name in its record; its URLs have it.
-  Result<std::string> name_of(const Queue& queue) {
-    for (const std::int32_t priority : queue.host.priorities) {
-      const auto first = crawl_.bucket_store().read_queue(queue.bucket, queue.id, priority, 0, 1);
+  Result<std::string> name_of(const Longest::Queue& queue) {
+    for (const std::int32_t priority : queue.what.host.priorities) {
+      const auto first =
+          crawl_.bucket_store().read_queue(queue.what.bucket, queue.host, priority, 0, 1);
       if (!first) return tl::unexpected(first.error());
       const auto url = first->empty() ? std::nullopt : decode_record(first->front().record);
       if (url) return queue_of(*url);
@@ -121,10 +113,9 @@ class LongestSharedQueues {
   }
 
   SharedCrawl& crawl_;
-  const std::size_t kept_;
+  Longest longest_;
   FrontierStats& stats_;
   const std::int64_t now_ = to_milliseconds(std::chrono::system_clock::now());
-  std::priority_queue<Queue> longest_;
 };
 
 Result<SharedSummary> summarize(SharedCrawl& crawl, std::size_t longest_queues) {

@@ -3,8 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <queue>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "frontier/recovery/state_directory.h"
 #include "frontier/recovery/stopped_frontier.h"
 #include "frontier/schedule/host_record_info.h"
+#include "frontier/store/longest_queues.h"
 #include "frontier/store/queued_url.h"
 
 namespace trawl {
@@ -25,20 +25,21 @@ namespace trawl {
 namespace {
 
 // Counts the queues while they are read one after the other, and keeps the longest.
-class LongestQueues {
+class QueueCounts {
  public:
-  explicit LongestQueues(std::size_t kept) : kept_(kept) {}
+  explicit QueueCounts(std::size_t kept) : longest_(kept) {}
 
   void count(HostId host, std::string_view record) {
     if (hosts_ == 0 || host != current_.host) {
       finish_current();
       ++hosts_;
-      current_ = {0, host, {}};
+      current_ = {.urls = 0, .host = host, .what = {}};
     }
     ++current_.urls;
     // The first intact record names the host.
-    if (!current_.name.empty()) return;
-    if (const auto url = decode_record(record)) current_.name = queue_of(*url);
+    std::string& name = current_.what;
+    if (!name.empty()) return;
+    if (const auto url = decode_record(record)) name = queue_of(*url);
   }
 
   std::uint64_t hosts() const { return hosts_; }
@@ -46,41 +47,28 @@ class LongestQueues {
   Result<std::vector<HostInfo>> finish(const Store& store, std::int64_t now) {
     finish_current();
     std::vector<HostInfo> infos;
-    for (; !longest_.empty(); longest_.pop()) {
-      const Queue& queue = longest_.top();
+    for (const Longest::Queue& queue : longest_.take()) {
       const auto record = store.host(queue.host);
       if (!record) return tl::unexpected(record.error());
       HostInfo info = *record ? host_info(**record, now) : HostInfo{};
       // The host record has the name if no URL of the queue can be read.
-      if (!queue.name.empty()) info.host = queue.name;
+      if (!queue.what.empty()) info.host = queue.what;
       info.queued = queue.urls;
       infos.push_back(std::move(info));
     }
-    std::ranges::reverse(infos);
     return infos;
   }
 
  private:
-  struct Queue {
-    std::uint64_t urls;
-    HostId host;
-    std::string name;
-    // For a heap with the shortest queue on top; host ids break ties.
-    bool operator>(const Queue& other) const {
-      return urls != other.urls ? urls > other.urls : host < other.host;
-    }
-  };
+  using Longest = LongestQueues<std::string>;  // with their names
 
   void finish_current() {
-    if (hosts_ == 0) return;
-    longest_.push(std::move(current_));
-    if (longest_.size() > kept_) longest_.pop();
+    if (hosts_ > 0) longest_.add(std::move(current_));
   }
 
-  const std::size_t kept_;
   std::uint64_t hosts_ = 0;
-  Queue current_{};
-  std::priority_queue<Queue, std::vector<Queue>, std::greater<>> longest_;
+  Longest::Queue current_{};
+  Longest longest_;
 };
 
 Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierSummary& summary) {
@@ -96,7 +84,7 @@ Result<void> add_hosts(const Store& store, std::size_t longest_queues, FrontierS
       ++summary.stats.hosts;
       return true;
     });
-  LongestQueues queues(longest_queues);
+  QueueCounts queues(longest_queues);
   read = store.visit_pending(std::nullopt,
                              [&](HostId host, const QueueOrder&, std::string_view record) {
                                queues.count(host, record);

@@ -48,13 +48,14 @@ def gaps(fetches, group_of):
 
 def judge_gaps(fetches, delay, group_of=lambda host: host, what="host", thaws=()):
     """All requests of a group, robots.txt too, are `delay` apart. `thaws` are (agent, time): a
-    request that a thread had begun when its process was frozen cannot be recalled; one for each."""
-    problems, spared = [], {}  # by thaw: the request, which may come too soon, and the next one after it
+    request that a thread was sending when its process was frozen cannot be recalled; one for each."""
+    problems, spared = [], {}  # by thaw: the request, which may come too soon; so may the next one after it
     for gap, first, second in gaps(fetches, group_of):
         if gap >= delay - TOLERANCE:
             continue
-        if any(fetch.agent == thaw[0] and 0 <= fetch.at - thaw[1] < 0.1 and
-               spared.setdefault(thaw, fetch) == fetch for thaw in thaws for fetch in (first, second)):
+        if first in spared.values() or any(
+                second.agent == agent and 0 <= second.at - at < 0.1 and
+                spared.setdefault((agent, at), second) == second for agent, at in thaws):
             continue
         problems.append(f"{gap:.4f} s between two requests to the {what} {group_of(first.host)}, the delay "
                         f"is {delay} s: {first.path} by {first.agent} at {first.at:.3f}, {second.path} by "

@@ -56,6 +56,9 @@ def wrong_gaps(test, tree, log):
     test.check(judge.judge_gaps([*log, close, *another], DELAY, thaws=[("c7", close.at - 0.01)]),
                "two that were sent when it thawed")
     test.check(judge.judge_gaps([*log, close], DELAY, thaws=[("c8", close.at - 0.01)]), "another one thawed")
+    early = first._replace(at=first.at + 1, path="/1", agent="c7")
+    test.check(judge.judge_gaps([*log, early, early._replace(at=early.at + 0.05, path="/2", agent="c8")], DELAY,
+                                thaws=[("c7", early.at - 0.01)]), "too soon after one that came in time")
     test.check(judge.judge_gaps([*log, close], DELAY, thaws=[("c7", close.at - 1)]), "it thawed before")
     # A host of the same domain, at the same time.
     name = next(host for host in tree.hosts if host.startswith("h0."))

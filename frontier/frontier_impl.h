@@ -79,8 +79,9 @@ class FrontierImpl final : public Frontier {
   // that was is written (or passed on by the store), the bucket is forgotten, and
   // FrontierParts::retired is called.
   Result<void> retire_bucket(std::uint32_t bucket);
-  // The first of it alone, for a bucket that retire_bucket() follows for.
-  void close_bucket(std::uint32_t bucket) { partitions_->close(bucket); }
+  // The first of it alone, by the store as it writes, for a bucket that another process owns.
+  // retire_bucket() follows.
+  void lose_bucket(std::uint32_t bucket) { partitions_->lose(bucket); }
   // Its open leases, those included whose ends are not durable.
   std::size_t leased_in(std::uint32_t bucket) const;
   // Wakes all who wait for leases, or for the end.

@@ -120,7 +120,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
   foreign_starts_.set_delays(options_.politeness.delay, options_.politeness.domain_delay);
   *parts.lost = [this](BucketId bucket, const Error& error) {
     // At once: what would be promoted, or read from the inbox, would have no effect.
-    impl_.close_bucket(bucket);
+    impl_.lose_bucket(bucket);
     inbox_.close(bucket);
     turnover_.refused(bucket);
     if (error.code != ErrorCode::kInUse) report_(error);

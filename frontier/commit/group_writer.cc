@@ -85,8 +85,11 @@ GroupWriter::Part* GroupWriter::part_of_offers(const Operation& operation) {
   return in_use_.empty() ? nullptr : in_use_.front();
 }
 
-bool GroupWriter::is_open(HostId host) const {
-  return !partitions_.is_shared() || partitions_.is_open(options_.identity->bucket_of(host));
+// A bucket that is handed over is closed before its last changes are written: it is not lost.
+bool GroupWriter::is_lost(HostId host) const {
+  if (!partitions_.is_shared()) return false;
+  const Partition* const partition = partitions_.writing(options_.identity->bucket_of(host));
+  return partition == nullptr || partition->is_lost();
 }
 
 void GroupWriter::clear_parts() {
@@ -166,7 +169,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   for (auto& operation : group) {
     if (operation->ended) continue;
     for (const Operation::ChangedHost& changed : operation->changed_hosts)
-      operation->lost = operation->lost || !is_open(changed.host);
+      operation->lost = operation->lost || is_lost(changed.host);
   }
   if (auto checked = check_seen(group); !checked) return checked;
   options_.after_commit(group, promoted);
@@ -174,7 +177,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
   for (auto& operation : group) {
     if (!operation->drop) continue;
     if (auto dropped = drop_some(*operation); !dropped) return dropped;
-    operation->lost = operation->lost || !is_open(operation->drop->host);
+    operation->lost = operation->lost || is_lost(operation->drop->host);
   }
   return {};
 }

@@ -103,9 +103,9 @@ class GroupWriter {
   Part* part_of_bucket(std::uint32_t bucket);
   // Where the offers of an operation count.
   Part* part_of_offers(const Operation& operation);
+  // Whether another process owns the host, so that what was written of it has no effect.
+  bool is_lost(HostId host) const;
   // Forgets what the last group or part of a drop had.
-  // Whether the host is still that of this process.
-  bool is_open(HostId host) const;
   void clear_parts();
   Result<void> read_first_deferred(std::uint32_t bucket);
 

@@ -43,6 +43,9 @@ class Partition {
     counters_ = counters;
   }
   void set_epoch(std::uint32_t epoch) noexcept { epoch_ = epoch; }
+  // By the writer: another process owns the bucket, and nothing is written any more.
+  void lose() noexcept { lost_ = true; }
+  bool is_lost() const noexcept { return lost_; }
   // Only for its statistics and for saving it.
   const GrowingBloomFilter& filter() const noexcept { return filter_; }
 
@@ -90,6 +93,7 @@ class Partition {
 
   const Keys keys_;
   std::uint32_t epoch_ = 0;
+  bool lost_ = false;  // of the writer
   GrowingBloomFilter filter_;
   std::atomic<std::int64_t> next_deferred_{kNever};
   mutable Mutex mutex_;

@@ -42,6 +42,11 @@ void Partitions::close(std::uint32_t bucket) {
   find_next_deferred();
 }
 
+void Partitions::lose(std::uint32_t bucket) {
+  if (Partition* const partition = writing(bucket)) partition->lose();
+  close(bucket);
+}
+
 Partition* Partitions::any_open() const noexcept {
   for (const Slot& slot : slots_) {
     // acquire: pairs with open().

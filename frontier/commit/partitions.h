@@ -48,6 +48,9 @@ class Partitions {
   // Precondition: the one before was removed.
   void open(std::uint32_t bucket, std::unique_ptr<Partition> partition);
   void close(std::uint32_t bucket);
+  // By the writer: the same, and what it writes of the bucket from now on, or was just writing, has
+  // no effect.
+  void lose(std::uint32_t bucket);
 
   // For the writer. The partition that has the bucket, open or closed; null: none.
   Partition* writing(std::uint32_t bucket) const noexcept { return slots_[bucket].partition.get(); }

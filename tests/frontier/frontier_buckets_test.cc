@@ -4,6 +4,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -60,9 +62,28 @@ class FrontierBuckets : public ::testing::Test {
   // The bucket of the host is lost while the next batch is written.
   void lose_with_next_write(const std::string& host) {
     store_->on_write = [this, host](const StoreBatch&) -> Result<void> {
-      frontier_->close_bucket(bucket_of(host));
+      frontier_->lose_bucket(bucket_of(host));
       return {};
     };
+  }
+  // It is handed over meanwhile: what is being written is the last of it.
+  void hand_over_with_next_write(const std::string& host) {
+    store_->on_write = [this, host, over = false](const StoreBatch&) mutable -> Result<void> {
+      if (!std::exchange(over, true)) {
+        std::thread other([&] { EXPECT_TRUE(frontier_->retire_bucket(bucket_of(host))); });
+        other.join();
+      }
+      return {};
+    };
+  }
+  void queue_one(const std::string& host) {
+    const std::string url = "http://" + host + "/1";
+    const UrlRequest request{.url = url};
+    ASSERT_TRUE(static_cast<Frontier&>(*frontier_).offer(std::span(&request, 1)));
+    ASSERT_TRUE(frontier_->flush());
+    store_->put({.host = UrlIdentity(KeyedHash::from_seed(1), Profile{}, kBuckets).host(host),
+                 .order = {.priority = 0, .sequence = 0},
+                 .record = encode_record({.url = url})});
   }
 
   test::FakeStore* store_ = nullptr;
@@ -99,6 +120,22 @@ TEST_F(FrontierBuckets, ADropIsRefusedIfTheBucketIsLostMeanwhile) {
   EXPECT_EQ(frontier_->drop_host("a.test").error().code, ErrorCode::kUnavailable);
   store_->on_write = nullptr;
   ASSERT_TRUE(frontier_->retire_bucket(bucket_of("a.test")));
+  EXPECT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->drop_host("a.test").error().code, ErrorCode::kUnavailable);
+}
+
+// It must not reach the next owner a second time.
+TEST_F(FrontierBuckets, AChangeThatIsWrittenWhileItsBucketIsHandedOverIsMadeOnce) {
+  hand_over_with_next_write("a.test");
+  EXPECT_TRUE(frontier_->set_host("a.test", {.delay = 6s}));
+  EXPECT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->set_host("a.test", {.delay = 7s}).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(FrontierBuckets, ADropThatIsWrittenWhileItsBucketIsHandedOverIsMadeOnce) {
+  queue_one("a.test");
+  hand_over_with_next_write("a.test");
+  EXPECT_EQ(frontier_->drop_host("a.test"), 1u);
   EXPECT_TRUE(frontier_->flush());
   EXPECT_EQ(frontier_->drop_host("a.test").error().code, ErrorCode::kUnavailable);
 }

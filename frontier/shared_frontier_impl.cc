@@ -109,6 +109,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       turns_(*control_client_, parts.connection.keys),
       ip_delay_(shared.cluster.shared_ip_delay ? shared.politeness.ip_delay
                                                : std::chrono::milliseconds(0)),
+      foreign_starts_(buckets_),
       ownership_(std::move(parts.for_ownership), parts.connection.keys, parts.connection.ownership,
                  ownership_events()),
       inbox_(std::move(parts.for_inboxes), parts.connection.keys, replicated_, {}, inbox_events()),
@@ -119,6 +120,7 @@ SharedFrontierImpl::SharedFrontierImpl(const EmbeddedOptions& options, const Sha
       end_(end_store_, buckets_) {
   foreign_starts_.set_delays(options_.politeness.delay, options_.politeness.domain_delay);
   *parts.lost = [this](BucketId bucket, const Error& error) {
+    foreign_starts_.note_left(bucket, options_.testing.clock());
     // At once: what would be promoted, or read from the inbox, would have no effect.
     impl_.lose_bucket(bucket);
     inbox_.close(bucket);
@@ -161,6 +163,7 @@ BucketTurnover::Calls SharedFrontierImpl::turnover_calls() {
       .end_load = [this](BucketId bucket) { store_.end_load(bucket); },
       .retire =
           [this](BucketId bucket) {
+            foreign_starts_.note_left(bucket, options_.testing.clock());
             inbox_.close(bucket);
             return impl_.retire_bucket(bucket);
           },
@@ -200,7 +203,8 @@ Result<void> SharedFrontierImpl::load(BucketId bucket, const std::string& token,
   std::size_t room = 0;
   std::vector<HostId> long_queues;
   // P1: nobody has leased from a bucket that never had a batch, unless a failover took those back.
-  const bool is_new = meta.version == 0 && replicated_;
+  const bool is_new = meta.version == 0 && replicated_ &&
+                      !foreign_starts_.asked_lately(bucket, options_.testing.clock());
   impl_.begin_bucket(bucket, is_new ? SteadyTime() : turnover_.rests_since(bucket));
   auto counters = store_.take(bucket, token, meta,
                               {.fingerprints =
@@ -331,7 +335,20 @@ Result<StartTurn> SharedFrontierImpl::start_elsewhere(std::string_view host,
     if (turn) return in_turn_of_address(*turn, address);
     if (turn.error().code != ErrorCode::kUnavailable) return turn;
   }
-  return in_turn_of_address(foreign_starts_.start(host, options_.testing.clock()), address);
+  return in_turn_of_address(
+      foreign_starts_.start(impl_.bucket_of(host), host, options_.testing.clock()), address);
+}
+
+Result<void> SharedFrontierImpl::sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                                      std::string_view address) {
+  if (turn.host == 0) {
+    foreign_starts_.sent(turn, when);
+    return {};
+  }
+  // A bucket that is given up meanwhile is left later.
+  const BucketId bucket = impl_.bucket_of(turn.host);
+  if (when && !impl_.has_bucket(bucket)) foreign_starts_.note_left(bucket, *when);
+  return impl_.sent(turn, when, address);
 }
 
 Result<StartTurn> SharedFrontierImpl::start(std::uint64_t lease_id, std::string_view address) {
@@ -340,7 +357,7 @@ Result<StartTurn> SharedFrontierImpl::start(std::uint64_t lease_id, std::string_
 }
 
 // Over all crawlers, after all that this one knows itself. A request that must wait all the same
-// counts as begun for its host, which waits once more.
+// counts as begun for its host, if that is of an own bucket: it waits once more.
 Result<StartTurn> SharedFrontierImpl::in_turn_of_address(StartTurn turn, std::string_view address) {
   const auto delay = ip_delay_.load(std::memory_order_relaxed);
   if (turn.when != StartTurn::When::kNow || delay.count() == 0 || address.empty()) return turn;
@@ -350,8 +367,11 @@ Result<StartTurn> SharedFrontierImpl::in_turn_of_address(StartTurn turn, std::st
     return std::move(turns_.take(std::span(&request, 1)).front());
   }();
   if (taken && taken->now) return turn;
-  if (auto unsent = impl_.sent(turn, std::nullopt, address); !unsent)
+  if (turn.host == 0) {
+    foreign_starts_.undo(turn);
+  } else if (auto unsent = impl_.sent(turn, std::nullopt, address); !unsent) {
     return tl::unexpected(unsent.error());
+  }
   const auto wait = taken ? taken->wait : std::chrono::milliseconds(500);
   return StartTurn{.when = StartTurn::When::kLater, .at = options_.testing.clock() + wait};
 }

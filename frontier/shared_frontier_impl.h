@@ -17,11 +17,11 @@
 #include "base/frontier_decorator.h"
 #include "base/mutex.h"
 #include "frontier/bucket_turnover.h"
+#include "frontier/foreign_starts.h"
 #include "frontier/frontier_impl.h"
 #include "frontier/recovery/directory_lock.h"
 #include "frontier/shared/address_turns.h"
 #include "frontier/shared/crawl_end.h"
-#include "frontier/shared/foreign_starts.h"
 #include "frontier/shared/inbox_reader.h"
 #include "frontier/shared/message_ids.h"
 #include "frontier/shared/owner_command.h"
@@ -58,6 +58,8 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   Result<void> set_politeness(const PolitenessOptions& politeness,
                               const RetryOptions& retry) override;
   Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) override;
+  Result<void> sent(const StartTurn& turn, std::optional<SteadyTime> when,
+                    std::string_view address) override;
   Result<void> set_host(std::string_view host, const HostSettings& settings) override;
   Result<std::uint64_t> drop_host(std::string_view host) override;
   Result<std::uint64_t> retry(const RetryWhich& which) override;

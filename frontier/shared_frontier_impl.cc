@@ -356,6 +356,14 @@ Result<StartTurn> SharedFrontierImpl::start(std::uint64_t lease_id, std::string_
   return turn ? in_turn_of_address(*turn, address) : turn;
 }
 
+// A bucket that was lost and claimed again rests since then, so an older turn is of another lease.
+bool SharedFrontierImpl::may_send(const StartTurn& turn) const noexcept {
+  if (turn.host == 0) return true;  // nobody's turn is kept for it
+  const BucketId bucket = impl_.bucket_of(turn.host);
+  return turnover_.is_leasable(bucket) && turnover_.rests_since(bucket) <= turn.at &&
+         ownership_.may_start(bucket);
+}
+
 // Over all crawlers, after all that this one knows itself. A request that must wait all the same
 // counts as begun for its host, if that is of an own bucket: it waits once more.
 Result<StartTurn> SharedFrontierImpl::in_turn_of_address(StartTurn turn, std::string_view address) {

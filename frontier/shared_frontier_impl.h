@@ -67,9 +67,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   Result<Progress> progress() const override;
   Result<void> close() override;
 
-  bool may_send(const StartTurn& turn) const noexcept override {
-    return ownership_.may_start(impl_.bucket_of(turn.host));
-  }
+  bool may_send(const StartTurn& turn) const noexcept override;
   Result<ClusterStatus> cluster_status() const override;
   std::string waits_for() const override;
   void stop_waiting() override;

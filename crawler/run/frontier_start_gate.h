@@ -53,7 +53,7 @@ class FrontierStartGate final : public StartGate {
   }
 
   bool may_send() override {
-    return context_.shared == nullptr || !paced_ || !own_ || context_.shared->may_send(turn_);
+    return context_.shared == nullptr || !paced_ || context_.shared->may_send(turn_);
   }
 
   void sent(std::optional<Time> when, std::string_view address) override {

@@ -65,9 +65,9 @@ class SharedFrontier : public Frontier {
   [[nodiscard]] static Result<std::unique_ptr<SharedFrontier>> open(const SharedOptions& options,
                                                                     OpenReport* report = nullptr);
 
-  // Whether the request of a `turn` of start() with kNow may be sent, now that its connection is
-  // open: not if the host may be another crawler's by now, as this process stood still. Release the
-  // lease then. Never waits.
+  // Whether the request of a `turn` with kNow may be sent, now that its connection is open: not if
+  // its host was this crawler's and may be another one's by now, or was meanwhile, as this process
+  // stood still. Release the lease then. Never waits.
   virtual bool may_send(const StartTurn& turn) const noexcept = 0;
   virtual Result<ClusterStatus> cluster_status() const = 0;
   // ClusterStatus::waits_for, without the rest. Never waits.

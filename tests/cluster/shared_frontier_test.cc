@@ -257,12 +257,75 @@ TEST_F(SharedFrontierTest, P1_RequestsToHostsOfOtherOwnersAreTheDelayApart) {
     const std::string host = fmt::format("d{}.test", i);
     const auto first = two->start_elsewhere(host, "").value();
     EXPECT_EQ(first.when, StartTurn::When::kNow);
+    EXPECT_TRUE(two->may_send(first));
     const auto sent = std::chrono::steady_clock::now() + 5s;  // connected slowly
     EXPECT_TRUE(two->sent(first, sent, ""));
     const StartTurn next = two->start_elsewhere(host, "").value();
     EXPECT_EQ(next.when, StartTurn::When::kLater);
     EXPECT_GE(next.at, sent + 600s);
   }
+}
+
+// The turns of requests that are being connected.
+std::vector<StartTurn> begin_all(SharedFrontier& frontier, std::size_t count) {
+  std::vector<StartTurn> turns;
+  while (turns.size() < count) {
+    const auto leases = frontier.lease({.max = 64, .wait = 5s}).value();
+    if (leases.empty()) break;
+    for (const Lease& lease : leases) {
+      turns.push_back(frontier.start(lease.id, "").value());
+      EXPECT_EQ(turns.back().when, StartTurn::When::kNow);
+      EXPECT_TRUE(frontier.complete(lease.id, {.status = 200}, {}));
+    }
+  }
+  EXPECT_EQ(turns.size(), count);
+  return turns;
+}
+
+std::size_t count_sendable(const SharedFrontier& frontier, const std::vector<StartTurn>& turns) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(turns, [&](const StartTurn& turn) { return frontier.may_send(turn); }));
+}
+
+TEST_F(SharedFrontierTest, P1_NoRequestIsSentWhenAnotherCrawlerMayOwnItsHost) {
+  auto patient = options("one");
+  patient.on_trouble = nullptr;
+  const auto one = SharedFrontier::open(patient).value();
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  offer(*one, {"http://a.test/"});
+  const auto turns = begin_all(*one, 1);
+  const StartTurn elsewhere = one->start_elsewhere("b.test", "").value();
+  EXPECT_EQ(count_sendable(*one, turns), 1u);
+  EXPECT_TRUE(one->may_send(elsewhere));
+  server_->freeze();
+  EXPECT_TRUE(wait_until([&] { return count_sendable(*one, turns) == 0; }));
+  EXPECT_TRUE(wait_until([&] { return !one->may_send(elsewhere); }));
+  server_->thaw();
+  // Nobody took it meanwhile.
+  EXPECT_TRUE(wait_until([&] { return count_sendable(*one, turns) == 1; }));
+}
+
+TEST_F(SharedFrontierTest, P1_NoRequestIsSentWhoseHostWasAnotherCrawlersMeanwhile) {
+  constexpr std::size_t kHosts = 40;
+  const auto one = open("one");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  std::vector<std::string> urls;
+  for (std::size_t i = 0; i < kHosts; ++i)
+    urls.push_back(fmt::format("http://d{}.test/", i));
+  offer(*one, urls);
+  const auto turns = begin_all(*one, kHosts);
+  EXPECT_EQ(count_sendable(*one, turns), kHosts);
+  const auto two = open("two");
+  ASSERT_TRUE(wait_until([&] { return are_shared(*one, *two); }));
+  const std::size_t kept = count_sendable(*one, turns);
+  EXPECT_GT(kept, 0u);
+  EXPECT_LT(kept, kHosts);
+  ASSERT_TRUE(two->close());
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  EXPECT_EQ(count_sendable(*one, turns), kept);
+  // A turn of now may be used.
+  const StartTurn elsewhere = one->start_elsewhere("d0.test", "").value();
+  EXPECT_TRUE(one->may_send(elsewhere));
 }
 
 // A crawl that ended can be joined, and goes on when something is offered.

@@ -1,8 +1,11 @@
 // Whole crawls with other frontiers than the embedded one.
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "trawl/memory_frontier.h"
 
 #include "crawl_fixture.h"
+#include "raw_server.h"
 #include "tests/crawler/unreliable_frontier.h"
 
 namespace trawl {
@@ -115,6 +119,124 @@ TEST(CrawlFrontiers, TheCrawlerAsksForNothingThatOnlyTheEmbeddedFrontierHas) {
                                         .limits = options.limits,
                                         .profile = options.seen.profile});
        }});
+}
+
+// As of a process that stands still while it connects: the first requests with a lease of their
+// host, and the first ones without, may not be sent any more.
+class StandstillFrontier final : public FrontierDecorator<StandstillFrontier, SharedFrontier> {
+ public:
+  StandstillFrontier(std::unique_ptr<Frontier> frontier, int standstills)
+      : FrontierDecorator(std::move(frontier)), standstills_(standstills) {}
+
+  Result<StartTurn> start(std::uint64_t lease, std::string_view address) override {
+    return noted(inner().start(lease, address), Kind::kLeased);
+  }
+  Result<StartTurn> start_elsewhere(std::string_view host, std::string_view address) override {
+    return noted(inner().start_elsewhere(host, address), Kind::kElsewhere);
+  }
+  bool may_send(const StartTurn& turn) const noexcept override {
+    const std::lock_guard lock(mutex_);
+    const auto kind = turns_.find(turn.host);
+    const bool sends = kind != turns_.end() && asked_[kind->second]++ >= standstills_;
+    allowed_ += sends ? 1 : 0;
+    return sends;
+  }
+  Result<ClusterStatus> cluster_status() const override {
+    ClusterStatus status;
+    status.members = {{.name = "one", .buckets = 1, .is_self = true}};
+    status.buckets = status.owned = 1;
+    return status;
+  }
+  std::string waits_for() const override { return {}; }
+  void stop_waiting() override {}
+  Result<std::uint64_t> take(SharedLimit, std::uint64_t limit, std::uint64_t) override {
+    return limit;
+  }
+  Result<void> give_back(SharedLimit, std::uint64_t) override { return {}; }
+  Result<std::uint64_t> taken(SharedLimit) override { return 0; }
+
+  // How many kinds of requests it was asked about.
+  std::size_t kinds() const {
+    const std::lock_guard lock(mutex_);
+    return asked_.size();
+  }
+  std::size_t allowed() const {
+    const std::lock_guard lock(mutex_);
+    return allowed_;
+  }
+
+ private:
+  enum class Kind : std::uint8_t { kLeased, kElsewhere };
+  friend FrontierDecorator;
+  template <class Call>
+  auto forward(Call&& call) const {
+    return call();
+  }
+  Result<StartTurn> noted(Result<StartTurn> turn, Kind kind) {
+    const std::lock_guard lock(mutex_);
+    if (turn && turn->when == StartTurn::When::kNow) turns_[turn->host] = kind;
+    return turn;
+  }
+  const int standstills_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Kind> turns_;  // by StartTurn::host, which is another one each time
+  mutable std::map<Kind, int> asked_;
+  mutable std::size_t allowed_ = 0;
+};
+
+constexpr char kHtmlHead[] = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+
+// One crawler of a shared crawl. Its site has three pages; with two kinds of requests its
+// robots.txt redirects to another host. `kinds`: for how many it must ask whether it may send.
+void expect_asks_before_it_sends(std::chrono::milliseconds delay, int standstills,
+                                 std::size_t kinds) {
+  const test::RawServer elsewhere(
+      [](test::Connection& client, const std::string&) { return client.reply(kHtmlHead, ""); },
+      "127.0.1.1");
+  const std::string moved = "HTTP/1.1 302 Found\r\nLocation: " + elsewhere.url("/rules") + "\r\n";
+  const test::RawServer site([&](test::Connection& client, const std::string& path) {
+    if (path == "/robots.txt" && kinds > 1) return client.reply(moved, "");
+    return client.reply(kHtmlHead, path == "/" ? "<a href=/1>x</a><a href=/2>x</a>" : "");
+  });
+  const TemporaryDirectory directory;
+  CrawlConfig config = fast_config(directory, {site.url("/")});
+  config.fetch.threads = 1;
+  config.politeness.delay = delay;
+  config.cluster.redis = {"127.0.0.1:1"};
+  config.cluster.name = "crawl";
+  const StandstillFrontier* frontier = nullptr;
+  auto crawl = Crawl::open(
+      config,
+      {.mode = OpenMode::kCreate,
+       .shared_frontier = [&](const SharedOptions& options,
+                              OpenReport*) -> Result<std::unique_ptr<SharedFrontier>> {
+         auto inner = MemoryFrontier::create(
+             {.politeness = options.politeness, .retry = options.retry, .limits = options.limits});
+         auto made = std::make_unique<StandstillFrontier>(*std::move(inner), standstills);
+         frontier = made.get();
+         return made;
+       }});
+  ASSERT_TRUE(crawl) << crawl.error().message;
+  (*crawl)->start();
+  test::wait_until([&] { return (*crawl)->ended(); });
+  EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ(frontier->kinds(), kinds);
+  const std::size_t sent = site.requests().size() + elsewhere.requests().size();
+  EXPECT_EQ(sent, 3 + (kinds > 1 ? 2u : 1u));
+  EXPECT_EQ(frontier->allowed(), kinds > 0 ? sent : 0);
+  EXPECT_TRUE((*crawl)->close());
+}
+
+TEST(CrawlFrontiers, P1_NoRequestIsSentToAHostThatMayBeAnotherCrawlersByThen) {
+  expect_asks_before_it_sends(std::chrono::milliseconds(1), 2, 1);
+}
+
+TEST(CrawlFrontiers, P1_NorIsOneThatARobotsTxtRedirectsTo) {
+  expect_asks_before_it_sends(std::chrono::milliseconds(1), 2, 2);
+}
+
+TEST(CrawlFrontiers, RequestsThatHaveNoTurnAreSent) {
+  expect_asks_before_it_sends(std::chrono::milliseconds(0), 1'000'000, 0);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <rocksdb/utilities/table_properties_collectors.h>
 
 #include "base/no_database_log.h"
-#include "frontier/store/log_checksum.h"
 #include "frontier/store/process_env.h"
 #include "frontier/store/sorted_memtable.h"
 #include "frontier/store/store_records.h"
@@ -128,7 +127,6 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
 }  // namespace
 
 RocksOptions RocksOptions::of(const MemoryPlan& memory) {
-  link_log_checksum();
   RocksOptions options;
   options.cache = rocksdb::NewLRUCache(memory.block_cache, 2, false, 0.5);
   options.write_buffers = std::make_shared<rocksdb::WriteBufferManager>(memory.write_buffers);

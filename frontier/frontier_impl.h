@@ -230,7 +230,8 @@ class FrontierImpl final : public Frontier {
   static constexpr std::size_t kUrlsOfAnOperation = 256;
   // An error stops the frontier, here and below.
   Result<void> prepare(std::span<const UrlRequest> requests, std::span<Admission> answers,
-                       PreparedUrls& prepared) TRAWL_REQUIRES_SHARED(using_store_);
+                       PreparedUrls& prepared, std::span<const GivenIdentity> given = {})
+      TRAWL_REQUIRES_SHARED(using_store_);
   // Admits all but the last part of the URLs of a call, and returns how many that were. The last is
   // left to the caller, whose operation may have more.
   Result<std::size_t> admit_first_parts(std::span<const UrlRequest> requests,

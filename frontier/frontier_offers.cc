@@ -29,9 +29,10 @@ void FrontierImpl::admit(std::span<const UrlRequest> requests, PreparedUrls& pre
 }
 
 Result<void> FrontierImpl::prepare(std::span<const UrlRequest> requests,
-                                   std::span<Admission> answers, PreparedUrls& prepared) {
+                                   std::span<Admission> answers, PreparedUrls& prepared,
+                                   std::span<const GivenIdentity> given) {
   relieve_inboxes();
-  auto done = admission_.prepare(requests, answers, prepared);
+  auto done = admission_.prepare(requests, answers, prepared, given);
   if (!done) commits_->stop_with(done.error());
   return done;
 }

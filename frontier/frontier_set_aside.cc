@@ -140,10 +140,8 @@ Result<std::uint64_t> FrontierImpl::submit(RetryBatch& batch) {
   }
   std::vector<Admission> answers(requests.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto done = admission_.prepare(requests, answers, prepared, batch.given); !done) {
-    commits_->stop_with(done.error());
+  if (auto done = prepare(requests, answers, prepared, batch.given); !done)
     return tl::unexpected(done.error());
-  }
   const std::uint64_t requeued = commits_->counters().requeued;
   auto durable = commits_->submit_and_wait([&](Operation& operation) {
     using_store_.assert_shared();

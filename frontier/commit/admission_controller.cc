@@ -422,6 +422,11 @@ void AdmissionController::queue_winners(std::span<const UrlRequest> requests,
   for (const Winner& winner : prepared.winners_) {
     const UrlRequest& request = requests[prepared.request_[winner.index]];
     const Url& url = prepared.urls_[winner.index];
+    if (run->is_full()) {  // the rest comes after it
+      add_winner(request, false, url, winner.given, prepared.fingerprints_[winner.index], parent,
+                 operation);
+      continue;
+    }
     encode_record_into(prepared.record_, record_of(request, false, url, winner.given, parent));
     run->add(identity_.bucket_of(winner.host), identity_.shard_of(winner.host, options_.shards),
              prepared.fingerprints_[winner.index], winner.host, request.priority, request.depth,

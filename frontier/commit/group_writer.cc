@@ -179,11 +179,12 @@ Result<void> GroupWriter::write(OperationGroup& group) {
     if (auto dropped = drop_some(*operation); !dropped) return dropped;
     operation->lost = operation->lost || is_lost(operation->drop->host);
   }
+  clear_parts();  // M1: runs are needed no more
   return {};
 }
 
 // What is done here for each URL limits how many a second may be new, whatever the number of
-// threads: it is nothing, unless URLs are set aside or there is a ledger.
+// threads: it is nothing, unless URLs are set aside, there is a ledger, or hosts' URLs are limited.
 Result<void> GroupWriter::add_queued(Operation& operation) {
   if (!operation.queued) return {};
   const std::span<QueueRun::Part> parts = operation.queued->parts();
@@ -206,6 +207,7 @@ Result<void> GroupWriter::add_queued(Operation& operation) {
       totals.admitted += queued.urls;
       totals.deepest = std::max<std::uint64_t>(totals.deepest, queued.deepest);
       part->fingerprints.insert(part->fingerprints.end(), fingerprints.begin(), fingerprints.end());
+      if (options_.counts_admitted) count_queued(*operation.queued, queued, part->batch);
       if (!options_.ledger) continue;
       for (const Fingerprint& fingerprint : fingerprints)
         part->batch.set_ledger(fingerprint, {});
@@ -214,6 +216,17 @@ Result<void> GroupWriter::add_queued(Operation& operation) {
     part->batch.add_run(operation.queued, parts.subspan(first, end - first));
   }
   return {};
+}
+
+void GroupWriter::count_queued(const QueueRun& run, const QueueRun::Part& queued,
+                               Store::Batch& batch) {
+  RunReader urls = run.read(queued);
+  while (const auto url = urls.next())
+    count_admitted(url->host, url->record, batch);
+}
+
+void GroupWriter::count_admitted(HostId host, std::string_view record, Store::Batch& batch) {
+  if (const auto url = decode_record(record)) batch.count_admitted(host, queue_of(*url));
 }
 
 Result<void> GroupWriter::add_admitted(Operation& operation) {
@@ -235,10 +248,7 @@ Result<void> GroupWriter::add_admitted(Operation& operation) {
     ++totals.admitted;
     totals.deepest = std::max<std::uint64_t>(totals.deepest, url.depth);
     part->fingerprints.push_back(url.fingerprint);
-    if (options_.counts_admitted && !recrawl) {
-      if (const auto record = decode_record(url.record))
-        batch.count_admitted(url.host, queue_of(*record));
-    }
+    if (options_.counts_admitted && !recrawl) count_admitted(url.host, url.record, batch);
     if (url.not_before == 0) {
       batch.add_pending(url.host, {.priority = url.priority, .sequence = url.sequence}, url.record);
     } else {

@@ -110,6 +110,9 @@ class GroupWriter {
   Result<void> read_first_deferred(std::uint32_t bucket);
 
   Result<void> add_queued(Operation& operation);
+  // For the limit of a host's URLs: those of a run, or one.
+  static void count_queued(const QueueRun& run, const QueueRun::Part& queued, Store::Batch& batch);
+  static void count_admitted(HostId host, std::string_view record, Store::Batch& batch);
   Result<void> add_admitted(Operation& operation);
   Result<void> add_seen_only(const Operation& operation);
   void note_new_ones(const OperationGroup& group);

@@ -22,10 +22,10 @@ namespace trawl {
 // because no thread leases, those that offer URLs take the mutex. When leases run out, other
 // shards' threads count the ended leases here.
 //
-// The inbox has one producer, the committer, so it is in commit order: a URL's admission comes
-// before the end of its lease. If a URL is read from the store before its admission is taken from
-// the inbox, the admission then finds it in its host's head or among the leases, and does not queue
-// it twice.
+// The inbox is in commit order, since one thread at a time pushes, that which commits: a URL's
+// admission comes before the end of its lease. If a URL is read from the store before its admission
+// is taken from the inbox, the admission then finds it in its host's head or among the leases, and
+// does not queue it twice.
 //
 // The store is read without the mutex: head_reads.h and shard_records.cc show why nothing is lost.
 // A thread that leases reads for all; one that finds no due host but those that another reads for
@@ -41,15 +41,16 @@ class HostShard {
   // Called by the committer with what has become durable. push_ended: a leased URL has left its
   // place in the queue: it is completed or deferred. push_saved: once for each record_of(), before
   // the end of a lease that was committed with it.
-  void push_admitted(QueuedUrl url) { inbox_.items.enqueue(std::move(url)); }
+  void push_admitted(QueuedUrl url) { inbox_.push(std::move(url)); }
   void push_part(const std::shared_ptr<const QueueRun>& run, std::uint32_t part) {
-    inbox_.in_parts.fetch_add(run->parts()[part].urls, std::memory_order_relaxed);
-    inbox_.items.enqueue(QueuedPart{.run = run, .part = part});
+    QueuedPart item{.run = run, .part = part};
+    inbox_.in_parts.fetch_add(item.weight(), std::memory_order_relaxed);
+    inbox_.push(std::move(item));
   }
   void push_ended(HostId host, std::uint64_t sequence) {
-    inbox_.items.enqueue(EndedUrl{.host = host, .sequence = sequence});
+    inbox_.push(EndedUrl{.host = host, .sequence = sequence});
   }
-  void push_saved(HostId host) { inbox_.items.enqueue(SavedHost{.host = host}); }
+  void push_saved(HostId host) { inbox_.push(SavedHost{.host = host}); }
   // Processes the inbox; leases that ended no longer count.
   void take_inbox() { locked(&ShardState::take_inbox); }
   // So that memory stays bounded while no thread leases, the threads that offer URLs process it.
@@ -215,7 +216,7 @@ class HostShard {
   }
 
  private:
-  // Admissions and ends of leases; this number takes less than a megabyte.
+  // Admissions and ends of leases; this number takes about a megabyte.
   static constexpr std::size_t kLongInbox = 4096;
   // Hosts that one call looks at while others wait for the mutex: some ten microseconds.
   static constexpr std::size_t kHostsAtOnce = 4096;

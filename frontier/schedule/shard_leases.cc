@@ -94,7 +94,7 @@ void ShardState::take_inbox() {
 
 void ShardState::add(const QueuedPart& part) {
   const QueueRun::Part& of_run = part.get();
-  inbox_.in_parts.fetch_sub(of_run.urls, std::memory_order_relaxed);
+  inbox_.in_parts.fetch_sub(part.weight(), std::memory_order_relaxed);
   RunReader reader = part.run->read(of_run);
   std::array<RunUrl, kReadAtOnce> urls;
   std::array<HostId, kReadAtOnce> ids;

@@ -143,11 +143,22 @@ struct QueuedPart {
   std::shared_ptr<const QueueRun> run;
   std::uint32_t part;
   const QueueRun::Part& get() const noexcept { return run->parts()[part]; }
+  // M1: in URLs; at least what the whole run takes, which it keeps.
+  std::size_t weight() const noexcept {
+    return std::max<std::size_t>(get().urls, run->size() / kBytesOfAUrl);
+  }
+
+ private:
+  static constexpr std::size_t kBytesOfAUrl = 256;
 };
 using InboxItem = std::variant<EndedUrl, SavedHost, QueuedUrl, QueuedPart>;
 struct ShardInbox {
   moodycamel::ConcurrentQueue<InboxItem> items;
-  std::atomic<std::size_t> in_parts{0};  // URLs of QueuedParts
+  // The queue keeps the order of one producer: threads that commit in turn push as the same.
+  moodycamel::ProducerToken producer{items};
+  std::atomic<std::size_t> in_parts{0};  // QueuedPart::weight()
+
+  void push(InboxItem item) { items.enqueue(producer, std::move(item)); }
 
   // About how much there is to do.
   std::size_t size_approx() const noexcept {

@@ -69,6 +69,8 @@ class QueueRun {
            std::int32_t priority, std::uint32_t depth, std::string_view record);
   void reserve(std::size_t urls, std::size_t bytes);
 
+  // Whether it has so many bytes that no URL should be added: notes may be large.
+  bool is_full() const noexcept { return bytes_.size() >= kFull; }
   std::size_t urls() const noexcept { return fingerprints_.size(); }
   std::span<const Fingerprint> fingerprints() const noexcept { return fingerprints_; }
   std::span<const Fingerprint> fingerprints(const Part& part) const noexcept {
@@ -87,6 +89,8 @@ class QueueRun {
   }
 
  private:
+  static constexpr std::size_t kFull = 64u << 20;
+
   std::string bytes_;
   std::vector<Fingerprint> fingerprints_;
   std::vector<Part> parts_;

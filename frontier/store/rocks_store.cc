@@ -168,11 +168,18 @@ class RocksDatabase final : public Store {
 
   Result<void> write(const Batch& batch) override {
     assert(batch.messages().empty() && batch.commands().empty());
-    // Fresh memory costs as much as filling it.
+    // Fresh memory costs as much as filling it, but M1: what is large is not kept.
+    const std::size_t bytes = batch.bytes() + kMostAdded * batch.size();
+    if (bytes > kMostKept) {
+      rocksdb::WriteBatch large(bytes);
+      return write(batch, large);
+    }
     const MutexLock lock(writing_);
-    rocksdb::WriteBatch& writes = writes_;
-    if (writes.Data().capacity() > kMostKept) writes = rocksdb::WriteBatch();
-    writes.Clear();
+    writes_.Clear();
+    return write(batch, writes_);
+  }
+
+  Result<void> write(const Batch& batch, rocksdb::WriteBatch& writes) {
     std::optional<DeferredKey> first_deferred;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Batch::Change change = batch.change(i);
@@ -540,6 +547,7 @@ class RocksDatabase final : public Store {
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::WriteOptions write_options_;
   static constexpr std::size_t kMostKept = 4u << 20;
+  static constexpr std::size_t kMostAdded = 32;  // by RocksDB to a change
   Mutex writing_;
   rocksdb::WriteBatch writes_ TRAWL_GUARDED_BY(writing_);  // kept for its memory
   mutable DeferredFloor deferred_floor_;

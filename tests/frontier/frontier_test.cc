@@ -34,6 +34,34 @@ TEST_F(FrontierTest, AnswersAreDurableBeforeWhatIsFlushedLater) {
   EXPECT_EQ(lease_all(*open()).size(), 2u);
 }
 
+// More than a run of encoded URLs takes: the others follow it.
+TEST_F(FrontierTest, N1_UrlsWithVeryLargeNotesAreQueuedInTheirOrder) {
+  auto options = FrontierFixture::options();
+  options.limits.max_note_bytes = 16u << 20;
+  options.politeness.leases_per_host = 6;
+  options.politeness.delay = std::chrono::milliseconds(0);
+  const std::string note(options.limits.max_note_bytes, 'n');
+  std::vector<std::string> urls;
+  for (int n = 0; n < 6; ++n)
+    urls.push_back(fmt::format("http://a.test/{}", n));
+  {
+    const auto frontier = open(options);
+    std::vector<UrlRequest> requests;
+    for (const std::string& url : urls)
+      requests.push_back({.url = url, .note = note});
+    ASSERT_TRUE(frontier->offer(requests));
+  }
+  const auto frontier = open(options);
+  std::vector<std::string> leased;
+  for (std::size_t n = 0; n < urls.size(); ++n) {
+    for (const Lease& one : lease(*frontier, 1)) {
+      leased.push_back(one.url);
+      EXPECT_EQ(one.note, note);
+    }
+  }
+  EXPECT_EQ(leased, urls);
+}
+
 TEST_F(FrontierTest, WithoutALedgerWhatIsDoneIsOnlySeen) {
   const auto frontier = open();
   offer(*frontier, {"http://a.test/"});

@@ -39,6 +39,14 @@ bool is_alone(const ClusterStatus& status) {
   return status.members.size() <= 1;
 }
 
+// By the members' last heartbeats: crawlers that start together own none at first.
+bool has_buckets_of_nobody(const ClusterStatus& status) {
+  std::uint64_t owned = 0;
+  for (const ClusterStatus::Member& member : status.members)
+    owned += member.is_self ? status.owned : member.buckets;
+  return owned < status.buckets;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Frontier>> CrawlImpl::open_shared_frontier(const CrawlOpening& opening) {
@@ -169,8 +177,7 @@ bool CrawlImpl::may_settle_more(const Progress& end) const {
   if (!opened_.resumed) return false;
   const FrontierCounters& whole = watched_status_.totals;
   if (whole.held + whole.set_aside_failed == 0 && end.finished) return false;
-  return is_alone(watched_status_) && watched_status_.owned < watched_status_.buckets &&
-         is_settling_time();
+  return has_buckets_of_nobody(watched_status_) && is_settling_time();
 }
 
 bool CrawlImpl::settles_buckets(const Progress* end) {

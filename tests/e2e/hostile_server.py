@@ -234,7 +234,8 @@ CASES = {
     "huge-chunk-size": (sends(CHUNKED + b"f" * 40 + b"\r\n" + PAGE), BAD),
     "negative-chunk-size": (sends(CHUNKED + b"-5\r\n" + PAGE), BAD),
     "endless-chunk-extension": (endless(CHUNKED + b"1;", b"x" * 65536), BAD | SLOW | LARGE),
-    "endless-chunk-size": (endless(CHUNKED, b"0" * 4096), BAD | SLOW | LARGE),
+    # Lost if libcurl, which keeps the first text, has closed a broken connection before.
+    "endless-chunk-size": (endless(CHUNKED, b"0" * 4096), BAD | SLOW | LARGE | LOST),
     "endless-trailer": (endless(CHUNKED + b"2\r\nok\r\n0\r\n", b"X-T: %s\r\n" % (b"t" * 4000)),
                         HEADERS | LARGE | BAD | SLOW),
     # Encodings.

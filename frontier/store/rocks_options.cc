@@ -18,8 +18,9 @@ namespace trawl {
 
 namespace {
 
-constexpr std::array<const char*, kFamilies> kNames = {
-    "default", "pending", "deferred", "hosts", "admissions", "ledger", "depths", "set_aside"};
+constexpr std::array<const char*, kFamilies> kNames = {"default", "pending",    "deferred",
+                                                       "hosts",   "admissions", "ledger",
+                                                       "depths",  "set_aside",  "runs"};
 
 // A merge operator that keeps the smallest depth.
 class SmallestDepth final : public rocksdb::AssociativeMergeOperator {
@@ -117,6 +118,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
       add_bloom_filters(table);
       break;
     case kMeta:
+    case kRuns:
     case kFamilies:
       break;
   }

@@ -14,6 +14,7 @@ enum StoreFamily : std::uint8_t {
   kLedger,      // LedgerRecord by fingerprint, if the crawl keeps one
   kDepths,      // by fingerprint: the smallest depth offered while the URL waits
   kSetAside,    // SetAsideRecord of URLs held and failed, by fingerprint
+  kRuns,        // always empty: says that the log may hold runs (store_format.h)
   kFamilies
 };
 

@@ -20,10 +20,18 @@ inline constexpr std::uint32_t kOldestStoreFormat = 3;
 // Checks the stored value. Errors: kUnsupportedVersion, kCorrupt.
 Result<void> check_store_format(std::string_view value);
 
-// Refuses a store of another format before it is opened: opening would add the missing column
-// families, and the version of Trawl that began it could then no longer use it. The store must
-// exist. A store without a format number is accepted: its creation was interrupted. Errors: as
-// check_store_format(), kIo, ...
+// Refuses a store of another format before it is opened: opening replays the log, writes tables in
+// its place and adds the missing column families, so that the version of Trawl that began the store
+// could no longer use it, and a log of a format that is not known would be lost.
+//
+// The format is looked at only if the column families are not those of this version: reading it
+// reads the whole log, for up to half of the CPU time of opening. So a format whose log earlier
+// versions would replay wrongly must add a family. Format 7 added kRuns, as formats 6 and 7 had the
+// same ones. Opening adds it before check_format() stores the number, and runs are written only
+// then: if an upgrade is interrupted, the log of a store without kRuns has no runs.
+//
+// The store must exist. A store without a format number is accepted: its creation was interrupted.
+// Errors: as check_store_format(), kIo, ...
 Result<void> check_store_families(const std::filesystem::path& directory,
                                   const RocksOptions& options);
 

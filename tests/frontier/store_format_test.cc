@@ -2,7 +2,9 @@
 #include "frontier/store/store_format.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
+#include "base/file_io.h"
 #include "frontier/store/rocks_options.h"
 #include "frontier/store/rocks_store.h"
 #include "tests/support/temporary_directory.h"
@@ -33,6 +36,12 @@ class StoreFormatTest : public ::testing::Test {
     std::ranges::sort(names);
     return names;
   }
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      contents[entry.path().filename()] = read_file(entry.path(), 1 << 20).value();
+    return contents;
+  }
   // A store with these column families and `default`; format 0: no format number.
   void make(const std::vector<std::string>& families, std::uint32_t format) const {
     rocksdb::Options options;
@@ -54,8 +63,8 @@ class StoreFormatTest : public ::testing::Test {
 };
 
 const std::vector<std::string> kFormat1 = {"admissions", "deferred", "hosts", "pending"};
-const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths",   "hosts",
-                                            "ledger",     "pending",  "set_aside"};
+const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths", "hosts",
+                                            "ledger",     "pending",  "runs",   "set_aside"};
 const std::vector<std::string> kFormat3 = {"admissions", "deferred", "depths",
                                            "hosts",      "ledger",   "pending"};
 
@@ -82,10 +91,43 @@ TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
     auto names = kFamilies;
     if (more) names.push_back("of later times");
     make(names, 8);
+    const auto before = files();
     const Error error = refused();
+    // With the same families it is a log of this format, which may become tables.
+    if (more) {
+      EXPECT_EQ(files(), before);
+    }
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
     EXPECT_NE(error.message.find("format 8"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("up to format 7"), std::string::npos) << error.message;
+  }
+}
+
+// Those of formats 4 to 6 have all families but that, and would lose the runs in the log.
+TEST_F(StoreFormatTest, VersionsWithoutTheFamilyOfRunsRefuseItAndLeaveItAsItIs) {
+  ASSERT_TRUE(open());
+  EXPECT_EQ(families().size(), kFamilies.size() + 1) << "a new store has it";
+  std::filesystem::remove_all(path_);
+  make(kFamilies, kStoreFormat + 1);  // to this version what ours is to those
+  auto earlier = RocksOptions::of(MemoryPlan::of(64u << 20));
+  std::erase_if(earlier.families, [](const auto& family) { return family.name == "runs"; });
+  const auto before = files();
+  const auto known = check_store_families(path_, earlier);
+  ASSERT_FALSE(known);
+  EXPECT_EQ(known.error().code, ErrorCode::kUnsupportedVersion);
+  EXPECT_EQ(files(), before);
+}
+
+// An upgrade that ended before the number was stored, with and without the new family.
+TEST_F(StoreFormatTest, AnUpgradeThatWasCutShortIsFinished) {
+  for (const bool added : {false, true}) {
+    std::filesystem::remove_all(path_);
+    auto names = kFamilies;
+    if (!added) std::erase(names, "runs");
+    make(names, 6);
+    ASSERT_TRUE(open());
+    EXPECT_EQ(families().size(), 9u);
+    EXPECT_TRUE(open()) << "and opened again";
   }
 }
 
@@ -113,7 +155,7 @@ TEST_F(StoreFormatTest, OneOfFormat3IsOpenedAndIsOfTheCurrentOneThen) {
     EXPECT_EQ(counters->recrawls_deferred, 1u);
     EXPECT_EQ(counters->held, 0u);
   }
-  EXPECT_EQ(families().size(), 8u);
+  EXPECT_EQ(families().size(), 9u);
 }
 
 // It did not note which have: see FailureReason::kNoSuchHost.
@@ -164,7 +206,7 @@ TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
     make({kFamilies.begin(), kFamilies.begin() + static_cast<long>(n)}, 0);
     const auto store = open();
     ASSERT_TRUE(store) << store.error().message;
-    EXPECT_EQ(families().size(), 8u);
+    EXPECT_EQ(families().size(), 9u);
   }
   EXPECT_TRUE(open()) << "and opened again";
 }

@@ -484,17 +484,19 @@ void SharedFrontierImpl::watch() {
       touched = Clock::now();
       static_cast<void>(impl_.touch_store());  // SharedStore::write_parts()
     }
-    const auto idle = look_for_the_end();
-    // Others may have to do for hours.
-    pace = idle && *idle ? std::min(pace * 3 / 2, kLongestWatch) : kWatch;
-    Result<void> looked = idle.map([](bool) {});
-    if (looked && Clock::now() - counted > kTotals) {
-      counted = Clock::now();
+    // First: who sees the end asks what the totals are.
+    Result<void> looked;
+    if (Clock::now() - counted > kTotals) {
       looked = end_.totals().map([&](const SharedTotals& totals) {
         const MutexLock counting(watching_);
         totals_ = totals.counters;
       });
+      if (looked) counted = Clock::now();
     }
+    const auto idle = looked.and_then([this] { return look_for_the_end(); });
+    // Others may have to do for hours.
+    pace = idle && *idle ? std::min(pace * 3 / 2, kLongestWatch) : kWatch;
+    if (!idle) looked = tl::unexpected(idle.error());
     if (!looked) troubles.add(looked.error(), BootClock::now());
     troubles.look(BootClock::now());
   }

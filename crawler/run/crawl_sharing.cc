@@ -174,10 +174,10 @@ bool CrawlImpl::is_settling_time() const {
 
 // Buckets that nobody owns yet may have URLs that this run would queue again.
 bool CrawlImpl::may_settle_more(const Progress& end) const {
-  if (!opened_.resumed) return false;
-  const FrontierCounters& whole = watched_status_.totals;
-  if (whole.held + whole.set_aside_failed == 0 && end.finished) return false;
-  return has_buckets_of_nobody(watched_status_) && is_settling_time();
+  if (!opened_.resumed || !is_settling_time()) return false;
+  const ClusterStatus now = *cluster();
+  if (now.totals.held + now.totals.set_aside_failed == 0 && end.finished) return false;
+  return has_buckets_of_nobody(now);
 }
 
 bool CrawlImpl::settles_buckets(const Progress* end) {

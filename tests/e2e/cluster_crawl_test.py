@@ -552,17 +552,24 @@ def limits_of_hosts(test, directory, options):
 
 PARTS = (start_and_join, interrupted, resumed_after_interrupt, killed, killed_and_started_again, one_name_twice,
          redis_away_meanwhile, cut_off, redis_away_at_start, redis_full, redis_read_only, too_few_replicas,
-         master_away, replica_gone, over_tls, unsafe_settings, slow_failover,
+         master_away, over_tls, unsafe_settings,
          another_configuration, foreign_data, damaged_message, logins, wrong_configs, limits, limits_of_hosts)
+
+# They wait for several times takeover_after, or node-timeout.
+LONG_PARTS = (replica_gone, slow_failover)
 
 
 def cluster_crawl(test, directory, options):
     t.program("redis-server", "redis-server")
-    chosen = [part for part in PARTS if not options.only or part.__name__ in options.only]
+    if options.only:
+        chosen = [part for part in PARTS + LONG_PARTS if part.__name__ in options.only]
+    else:
+        chosen = LONG_PARTS if options.long else PARTS
     t.run_parts(test, [(part,) for part in chosen], (test, directory, options), at_once=3)
 
 
 if __name__ == "__main__":
     arguments = t.parser(__doc__)
     arguments.add_argument("--only", nargs="*", help="the names of some parts")
+    arguments.add_argument("--long", action="store_true", help="the parts that take long, alone")
     t.main(cluster_crawl, arguments.parse_args())

@@ -259,7 +259,8 @@ TEST_F(GroupWriterTest, RunsAreAdmittedInTheOrderOfTheOperations) {
                .was_queued = false,
                .value = encode_set_aside({.was_queued = false, .reason = "", .url_record = ""})});
   next().queue(run_of(14, 2));
-  const auto parts = std::as_const(*group_.back()->queued).parts();
+  const std::shared_ptr<const QueueRun> last = group_.back()->queued;
+  const auto parts = last->parts();
   write();
   EXPECT_EQ(parts[0].sequence, 4u);
   EXPECT_EQ(parts[1].sequence, 5u);

@@ -54,7 +54,9 @@ TEST_F(FrontierTest, N1_UrlsWithVeryLargeNotesAreQueuedInTheirOrder) {
   const auto frontier = open(options);
   std::vector<std::string> leased;
   for (std::size_t n = 0; n < urls.size(); ++n) {
-    for (const Lease& one : lease(*frontier, 1)) {
+    const auto found = frontier->lease({.max = 1, .wait = std::chrono::seconds(30)});
+    ASSERT_TRUE(found);
+    for (const Lease& one : *found) {
       leased.push_back(one.url);
       EXPECT_EQ(one.note, note);
     }

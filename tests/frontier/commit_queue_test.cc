@@ -274,6 +274,7 @@ TEST_F(CommitQueueTest, ACallerThatWaitsCommitsItselfUnlessAnotherThreadDoes) {
   slow.join();
   other.join();
   EXPECT_EQ(most, 1);
+  store_.on_write = nullptr;  // closing writes, too
 }
 
 // Without it what comes one after the other is committed in groups.

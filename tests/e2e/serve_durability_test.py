@@ -181,13 +181,14 @@ class Cases:
             with server.client() as client:
                 for i in range(50):
                     client.ask("BF.ADD", "b", f"x{i}")
+                count = client.ask("BF.CARD", "b")  # 50, or less by a false positive
             server.kill()
             log = server.filters / "log-000001"
             whole = log.read_bytes()
             log.write_bytes(whole[:-20] + b"\xff" * 5)  # a write that was not finished
             server.start()
             with server.client() as client:
-                self.test.check(client.ask("BF.CARD", "b") >= 49, "a torn end does not count as damage")
+                self.test.check(client.ask("BF.CARD", "b") >= count - 1, "a torn end does not count as damage")
             self.test.check("not written completely" in server.log.read_text(), "it is said", server.log.read_text())
             server.kill()
             for at in (len(whole) // 2, 45, 10):
@@ -199,7 +200,7 @@ class Cases:
             log.write_bytes(whole)
             server.start()
             with server.client() as client:
-                self.expect(client.ask("BF.CARD", "b"), 50, "whole again")
+                self.expect(client.ask("BF.CARD", "b"), count, "whole again")
                 client.ask("SAVE")
             server.kill()
             checkpoint = next(server.filters.glob("*.ckpt"))

@@ -485,19 +485,18 @@ void SharedFrontierImpl::watch() {
       static_cast<void>(impl_.touch_store());  // SharedStore::write_parts()
     }
     // First: who sees the end asks what the totals are.
-    Result<void> looked;
+    Result<void> known;
     if (Clock::now() - counted > kTotals) {
-      looked = end_.totals().map([&](const SharedTotals& totals) {
+      known = end_.totals().map([&](const SharedTotals& totals) {
         const MutexLock counting(watching_);
         totals_ = totals.counters;
       });
-      if (looked) counted = Clock::now();
+      if (known) counted = Clock::now();
     }
-    const auto idle = looked.and_then([this] { return look_for_the_end(); });
+    const auto idle = known.and_then([this] { return look_for_the_end(); });
     // Others may have to do for hours.
     pace = idle && *idle ? std::min(pace * 3 / 2, kLongestWatch) : kWatch;
-    if (!idle) looked = tl::unexpected(idle.error());
-    if (!looked) troubles.add(looked.error(), BootClock::now());
+    if (!idle) troubles.add(idle.error(), BootClock::now());
     troubles.look(BootClock::now());
   }
 }

@@ -404,13 +404,14 @@ void AdmissionController::queue_winners(std::span<const UrlRequest> requests,
                                         Operation& operation) const {
   using Winner = PreparedUrls::Winner;
   if (prepared.winners_.empty()) return;
+  const auto add_alone = [&](const Winner& winner) {
+    add_winner(requests[prepared.request_[winner.index]], winner.recrawl,
+               prepared.urls_[winner.index], winner.given, prepared.fingerprints_[winner.index],
+               parent, operation);
+  };
   // A recrawl is not for a run, and the others must not come before it.
   if (std::ranges::any_of(prepared.winners_, &Winner::recrawl)) {
-    for (const Winner& winner : prepared.winners_) {
-      add_winner(requests[prepared.request_[winner.index]], winner.recrawl,
-                 prepared.urls_[winner.index], winner.given, prepared.fingerprints_[winner.index],
-                 parent, operation);
-    }
+    std::ranges::for_each(prepared.winners_, add_alone);
     return;
   }
   std::ranges::sort(prepared.winners_, [](const Winner& a, const Winner& b) {
@@ -420,13 +421,12 @@ void AdmissionController::queue_winners(std::span<const UrlRequest> requests,
   auto run = std::make_shared<QueueRun>();
   run->reserve(prepared.winners_.size(), prepared.winners_.size() * kTypicalUrl);
   for (const Winner& winner : prepared.winners_) {
-    const UrlRequest& request = requests[prepared.request_[winner.index]];
-    const Url& url = prepared.urls_[winner.index];
     if (run->is_full()) {  // the rest comes after it
-      add_winner(request, false, url, winner.given, prepared.fingerprints_[winner.index], parent,
-                 operation);
+      add_alone(winner);
       continue;
     }
+    const UrlRequest& request = requests[prepared.request_[winner.index]];
+    const Url& url = prepared.urls_[winner.index];
     encode_record_into(prepared.record_, record_of(request, false, url, winner.given, parent));
     run->add(identity_.bucket_of(winner.host), identity_.shard_of(winner.host, options_.shards),
              prepared.fingerprints_[winner.index], winner.host, request.priority, request.depth,

@@ -195,12 +195,9 @@ Result<void> GroupWriter::add_queued(Operation& operation) {
     for (; end < parts.size() && parts[end].bucket == parts[first].bucket; ++end) {
       QueueRun::Part& queued = parts[end];
       const auto fingerprints = std::as_const(*operation.queued).fingerprints(queued);
-      // Only a held link can be set aside, as said in add_admitted().
       for (const Fingerprint& fingerprint : fingerprints) {
-        if ((options_.set_aside_keys_changed ? totals.set_aside() : totals.held) == 0) break;
-        const auto was_there = forget_set_aside(fingerprint, *part);
-        if (!was_there) return tl::unexpected(was_there.error());
-        if (*was_there && options_.depths != nullptr) options_.depths->remove_double(fingerprint);
+        if (!may_be_set_aside(totals, false)) break;
+        if (auto done = end_set_aside(fingerprint, *part); !done) return done;
       }
       queued.sequence = totals.sequence;
       totals.sequence += queued.urls;
@@ -215,6 +212,19 @@ Result<void> GroupWriter::add_queued(Operation& operation) {
     // N1: the records are in the store from the batch that admits the URLs until their leases end.
     part->batch.add_run(operation.queued, parts.subspan(first, end - first));
   }
+  return {};
+}
+
+// A URL that was not admitted before can be set aside only as a held link, unless its key has
+// changed.
+bool GroupWriter::may_be_set_aside(const Counters& totals, bool recrawl) const {
+  return (recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0;
+}
+
+Result<void> GroupWriter::end_set_aside(Fingerprint fingerprint, Part& part) {
+  const auto was_there = forget_set_aside(fingerprint, part);
+  if (!was_there) return tl::unexpected(was_there.error());
+  if (*was_there && options_.depths != nullptr) options_.depths->remove_double(fingerprint);
   return {};
 }
 
@@ -235,13 +245,9 @@ Result<void> GroupWriter::add_admitted(Operation& operation) {
     assert(part != nullptr);  // see Partitions
     Counters& totals = part->totals;
     Store::Batch& batch = part->batch;
-    // A URL that was not admitted before can be set aside only as a held link, unless its key has
-    // changed.
     const bool recrawl = is_recrawl_record(url.record);
-    if ((recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0) {
-      const auto was_there = forget_set_aside(url.fingerprint, *part);
-      if (!was_there) return tl::unexpected(was_there.error());
-      if (*was_there && options_.depths != nullptr) options_.depths->remove_double(url.fingerprint);
+    if (may_be_set_aside(totals, recrawl)) {
+      if (auto done = end_set_aside(url.fingerprint, *part); !done) return done;
     }
     // N1: the record is in the store from the batch that admits the URL until its lease ends.
     url.sequence = totals.sequence++;

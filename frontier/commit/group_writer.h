@@ -110,6 +110,9 @@ class GroupWriter {
   Result<void> read_first_deferred(std::uint32_t bucket);
 
   Result<void> add_queued(Operation& operation);
+  // Whether a URL that is admitted may be among those set aside; if it is, it leaves them.
+  bool may_be_set_aside(const Counters& totals, bool recrawl) const;
+  Result<void> end_set_aside(Fingerprint fingerprint, Part& part);
   // For the limit of a host's URLs: those of a run, or one.
   static void count_queued(const QueueRun& run, const QueueRun::Part& queued, Store::Batch& batch);
   static void count_admitted(HostId host, std::string_view record, Store::Batch& batch);

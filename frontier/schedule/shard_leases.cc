@@ -98,8 +98,8 @@ void ShardState::add(const QueuedPart& part) {
   RunReader reader = part.run->read(of_run);
   std::array<RunUrl, kReadAtOnce> urls;
   std::array<HostId, kReadAtOnce> ids;
-  std::uint64_t sequence = of_run.sequence;
-  for (std::size_t n = 0;; sequence += n) {
+  [[maybe_unused]] std::size_t added = 0;
+  for (std::size_t n = 0;; added += n) {
     n = 0;
     for (; n < kReadAtOnce; ++n) {
       const auto url = reader.next();
@@ -110,11 +110,10 @@ void ShardState::add(const QueuedPart& part) {
     if (n == 0) break;
     prefetch({ids.data(), n});
     for (std::size_t i = 0; i < n; ++i) {
-      if (is_here(ids[i]))
-        add(ids[i], {.priority = urls[i].priority, .sequence = sequence + i}, urls[i].record);
+      if (is_here(ids[i])) add(ids[i], urls[i].order, urls[i].record);
     }
   }
-  assert(sequence == of_run.sequence + of_run.urls);
+  assert(added == of_run.urls);
 }
 
 void ShardState::add(HostId id, const QueueOrder& order, std::string_view record) {

@@ -40,7 +40,9 @@ std::optional<RunUrl> RunReader::next() {
   const std::string_view record = in.string();
   if (!key || !in.ok()) return std::nullopt;
   rest_ = in.rest();
-  return RunUrl{.host = key->first, .priority = key->second.priority, .record = record};
+  return RunUrl{.host = key->first,
+                .order = {.priority = key->second.priority, .sequence = sequence_++},
+                .record = record};
 }
 
 void QueueRun::add(std::uint32_t bucket, std::uint32_t shard, Fingerprint fingerprint, HostId host,

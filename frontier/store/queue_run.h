@@ -15,10 +15,10 @@
 
 namespace trawl {
 
-// A URL of a run. The sequence of its QueueOrder is that of the run's first URL plus its place.
+// A URL of a run.
 struct RunUrl {
   HostId host = 0;
-  std::int32_t priority = 0;
+  QueueOrder order;
   std::string_view record;
 };
 
@@ -37,7 +37,9 @@ class RunReader {
 
   static constexpr std::size_t kTrailerBytes = 8;  // of RocksDB, at the end of its keys
 
-  explicit RunReader(std::string_view bytes) : bytes_(bytes), rest_(bytes) {}
+  // The sequences of the URLs ascend from `first_sequence`.
+  RunReader(std::string_view bytes, std::uint64_t first_sequence)
+      : bytes_(bytes), rest_(bytes), sequence_(first_sequence) {}
   // The next URL; nothing at the end, or where the bytes are not valid.
   std::optional<RunUrl> next();
   bool at_end() const noexcept { return rest_.empty(); }
@@ -47,6 +49,7 @@ class RunReader {
  private:
   std::string_view bytes_;
   std::string_view rest_;
+  std::uint64_t sequence_;  // of the next URL
 };
 
 // Does not change once it is queued to be committed, except `Part::sequence`.
@@ -81,7 +84,7 @@ class QueueRun {
   std::string_view bytes(std::size_t begin, std::size_t end) const noexcept {
     return std::string_view(bytes_).substr(begin, end - begin);
   }
-  RunReader read(const Part& part) const { return RunReader(bytes(part.begin, part.end)); }
+  RunReader read(const Part& part) const { return {bytes(part.begin, part.end), part.sequence}; }
   // Memory.
   std::size_t size() const noexcept {
     return sizeof *this + bytes_.capacity() + fingerprints_.capacity() * sizeof(Fingerprint) +

@@ -248,11 +248,12 @@ bool SortedMemtable::expand_run(char* entry, std::vector<SortedEntry>& entries) 
   // Those of the run: all of a run's URLs have its number.
   const char* const trailer = comparator_.decode_key(entry).data();
   char* const bytes = entry + (run->second.data() - entry);
-  RunReader reader(run->second);
+  RunReader reader(run->second, first);
   std::uint32_t n = 0;
-  for (std::size_t at = 0; reader.next(); at = reader.offset(), ++n) {
+  std::size_t at = 0;
+  for (; const auto url = reader.next(); at = reader.offset(), ++n) {
     char* const key = bytes + at + 1;
-    store_big_endian(key + kPendingKeyBytes - sizeof first, first + n);
+    store_big_endian(key + kPendingKeyBytes - sizeof first, url->order.sequence);
     std::memcpy(key + kPendingKeyBytes, trailer, kTrailerBytes);
     entries.push_back(sorted_entry(bytes + at, {key, kPendingKeyBytes + kTrailerBytes}));
   }

@@ -142,14 +142,15 @@ bool StoreBatch::visit_by_fingerprint(const Change& change, StoreChanges& change
 
 bool StoreBatch::visit_run(const Change& change, StoreChanges& changes) {
   const auto header = RunReader::decode_header(change.key);
-  RunReader run(change.value);
+  if (!header) return false;
+  const auto [first, count] = *header;
+  RunReader run(change.value, first);
   std::uint64_t urls = 0;
   for (; const auto url = run.next(); ++urls) {
-    if (!header || urls == header->second) return false;
-    changes.add_pending(url->host, {.priority = url->priority, .sequence = header->first + urls},
-                        url->record);
+    if (urls == count) return false;
+    changes.add_pending(url->host, url->order, url->record);
   }
-  return header && urls == header->second && run.at_end();
+  return urls == count && run.at_end();
 }
 
 bool StoreBatch::visit(const Change& change, StoreChanges& changes) {

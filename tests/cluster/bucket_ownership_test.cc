@@ -106,45 +106,46 @@ TEST(BucketShares, EachMemberHasItsShareAndOthersKeepTheirs) {
             "caaa");
 }
 
-// Heartbeats that could not be read may have been written.
-TEST(MemberTable, AMemberDoesNotAgeWhileItCannotBeRead) {
-  MemberTable table({.self = "a", .session = "s", .lease = kLease});
-  std::vector<MemberTable::Seen> both = {{.name = "a", .record = {.session = "s"}},
-                                         {.name = "b", .record = {.session = "t"}}};
-  BootTime now{std::chrono::hours(1)};
-  ASSERT_TRUE(table.see(both, now).has_value());
-  both[1].record.beat = 2;
-  ASSERT_TRUE(table.see(both, now).has_value());
-  now += kLease - milliseconds(1);
-  ASSERT_TRUE(table.see(both, now).has_value());
-  for (int misses = 0; misses < 3; ++misses) {
-    now += kLease;
-    table.miss();
+// The member "a", which has seen "b" alive.
+class MemberTableTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(table_.see(both_, now_).has_value());
+    both_[1].record.beat = 2;
+    ASSERT_TRUE(table_.see(both_, now_).has_value());
   }
-  ASSERT_TRUE(table.see(both, now).has_value());
-  EXPECT_TRUE(table.has_moved("b", now));
-  now += milliseconds(1);
-  ASSERT_TRUE(table.see(both, now).has_value());
-  EXPECT_THAT(table.living(now), ElementsAre("a")) << "it has aged while it could be read";
+
+  MemberTable table_{{.self = "a", .session = "s", .lease = kLease}};
+  std::vector<MemberTable::Seen> both_ = {{.name = "a", .record = {.session = "s"}},
+                                          {.name = "b", .record = {.session = "t"}}};
+  BootTime now_{std::chrono::hours(1)};
+};
+
+// Heartbeats that could not be read may have been written.
+TEST_F(MemberTableTest, AMemberDoesNotAgeWhileItCannotBeRead) {
+  now_ += kLease - milliseconds(1);
+  ASSERT_TRUE(table_.see(both_, now_).has_value());
+  for (int misses = 0; misses < 3; ++misses) {
+    now_ += kLease;
+    table_.miss();
+  }
+  ASSERT_TRUE(table_.see(both_, now_).has_value());
+  EXPECT_TRUE(table_.has_moved("b", now_));
+  now_ += milliseconds(1);
+  ASSERT_TRUE(table_.see(both_, now_).has_value());
+  EXPECT_THAT(table_.living(now_), ElementsAre("a")) << "it has aged while it could be read";
 }
 
 // Buckets would be handed to it.
-TEST(MemberTable, AMemberThatIsDeadDoesNotLiveAgainWhenItCouldNotBeRead) {
-  MemberTable table({.self = "a", .session = "s", .lease = kLease});
-  std::vector<MemberTable::Seen> both = {{.name = "a", .record = {.session = "s"}},
-                                         {.name = "b", .record = {.session = "t"}}};
-  BootTime now{std::chrono::hours(1)};
-  ASSERT_TRUE(table.see(both, now).has_value());
-  both[1].record.beat = 2;
-  ASSERT_TRUE(table.see(both, now).has_value());
-  now += kLease;
-  ASSERT_TRUE(table.see(both, now).has_value());
-  ASSERT_FALSE(table.has_moved("b", now));
-  table.miss();
-  now += kLease / 4;
-  ASSERT_TRUE(table.see(both, now).has_value());
-  EXPECT_FALSE(table.has_moved("b", now));
-  EXPECT_THAT(table.living(now), ElementsAre("a"));
+TEST_F(MemberTableTest, AMemberThatIsDeadDoesNotLiveAgainWhenItCouldNotBeRead) {
+  now_ += kLease;
+  ASSERT_TRUE(table_.see(both_, now_).has_value());
+  ASSERT_FALSE(table_.has_moved("b", now_));
+  table_.miss();
+  now_ += kLease / 4;
+  ASSERT_TRUE(table_.see(both_, now_).has_value());
+  EXPECT_FALSE(table_.has_moved("b", now_));
+  EXPECT_THAT(table_.living(now_), ElementsAre("a"));
 }
 
 TEST_F(BucketOwnershipTest, ACrawlerAloneOwnsAllAndRenews) {

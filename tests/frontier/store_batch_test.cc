@@ -158,7 +158,7 @@ TEST(RunReader, StopsWhereTheBytesAreNotValid) {
     run.add(0, 0, kUrl, 1, 0, 0, record);
   const std::string bytes(run.bytes(0, run.parts()[0].end));
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
-    RunReader reader(std::string_view(bytes).substr(0, size));
+    RunReader reader(std::string_view(bytes).substr(0, size), 0);
     std::size_t urls = 0;
     while (reader.next())
       ++urls;
@@ -168,7 +168,7 @@ TEST(RunReader, StopsWhereTheBytesAreNotValid) {
   }
   std::string damaged = bytes;
   damaged[0] = 27;
-  EXPECT_FALSE(RunReader(damaged).next());
+  EXPECT_FALSE(RunReader(damaged, 0).next());
   EXPECT_FALSE(RunReader::decode_header("12345678901"));
 }
 

@@ -227,7 +227,7 @@ Result<std::unique_ptr<Frontier>> CrawlImpl::open_own_frontier(const CrawlOpenin
 }
 
 Result<void> CrawlImpl::open_crash_guard() {
-  const std::uint32_t leases = most_leases(config_.fetch.connections);
+  const std::uint32_t leases = most_leases(config_);
   auto crashes = CrashLoopBreaker::open(config_.crawl.state_dir, leases + leases / 4 + 16);
   if (!crashes) return tl::unexpected(crashes.error());
   crashes_ = std::move(*crashes);

@@ -17,6 +17,11 @@ constexpr rlim_t kForTheRest = 128;
 // costs more than several pages, and an idle connection with TLS takes some 25 KiB.
 constexpr std::size_t kMostIdle = 1024;
 
+// Pages whose links and ends are being written. Redis is written to each 10 ms, first the links and
+// then the end: with a few thousand pages a second, hundreds wait. The more do, the fewer writes.
+constexpr std::uint32_t kLeastEnding = 16;
+constexpr std::uint32_t kLeastEndingInRedis = 256;
+
 std::uint32_t most_connections_of_a_host(const CrawlConfig::Politeness& politeness) {
   std::uint32_t most = politeness.per_host_connections;
   for (const HostPolitenessText& host : politeness.hosts)
@@ -38,8 +43,10 @@ Result<void> check_descriptors(std::uint32_t connections) {
                            connections, connections + kForTheRest, limit.rlim_cur));
 }
 
-std::uint32_t most_leases(std::uint32_t connections) {
-  return connections + std::max<std::uint32_t>(connections / 16, 16);
+std::uint32_t most_leases(const CrawlConfig& config) {
+  const std::uint32_t connections = config.fetch.connections;
+  return connections + (config.cluster.enabled() ? std::max(connections, kLeastEndingInRedis)
+                                                 : std::max(connections / 16, kLeastEnding));
 }
 
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {

@@ -16,9 +16,9 @@ namespace trawl {
 // Raises the limit of open files as far as possible. An error if it is too low for the connections.
 Result<void> check_descriptors(std::uint32_t connections);
 
-// A few more leases than connections: a lease stays open until its completion is durable, but its
+// More leases than connections: a lease stays open until its completion is durable, but its
 // connection is free before.
-std::uint32_t most_leases(std::uint32_t connections);
+std::uint32_t most_leases(const CrawlConfig& config);
 
 // How many connections a thread keeps for later requests, within the limit of open files.
 std::size_t connections_kept(std::size_t connections, std::size_t threads);

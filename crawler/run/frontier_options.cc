@@ -52,7 +52,7 @@ Result<EmbeddedOptions> frontier_options_of(const CrawlConfig& config) {
   options.retry.park_time = config.politeness.park_time;
   options.store.max_set_aside = config.frontier.max_set_aside;
   options.limits.lease_timeout = kLeaseTimeout;
-  options.limits.max_open_leases = most_leases(config.fetch.connections);
+  options.limits.max_open_leases = most_leases(config);
   options.limits.max_url_length = config.scope.max_url_length;
   options.checkpoints.keep = config.checkpoint.keep;
   options.checkpoints.max_replay = config.checkpoint.max_replay;

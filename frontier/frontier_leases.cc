@@ -115,9 +115,16 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
   assert(urls.size() <= max);
   // The operations in the queue may make more URLs leasable. But while most leases are in use, the
   // caller has enough work.
-  const bool short_of_urls = urls.size() < max && !partitions_->is_shared() &&
-                             kShort * commits_->queued() >= shards_[shard]->leased();
-  if (short_of_urls && urls.empty() && options_.store.durability != Durability::kSync) {
+  const std::uint64_t queued = commits_->queued();
+  const std::uint64_t leased_here = shards_[shard]->leased();
+  const bool is_shared = partitions_->is_shared();
+  // A commit to Redis costs as much for one page as for several of a bucket: it is hurried only
+  // when the leases have run out, and many of them because they wait for it.
+  const bool short_of_urls =
+      urls.size() < max &&
+      (is_shared ? !leases_.has_any() && queued >= leased_here : kShort * queued >= leased_here);
+  if (short_of_urls && urls.empty() && !is_shared &&
+      options_.store.durability != Durability::kSync) {
     // The caller has nothing else to do: it commits itself, unless that waits for a disk.
     commits_->help();
     done = shards_[shard]->lease(max, urls);

@@ -17,10 +17,8 @@ constexpr rlim_t kForTheRest = 128;
 // costs more than several pages, and an idle connection with TLS takes some 25 KiB.
 constexpr std::size_t kMostIdle = 1024;
 
-// Pages whose links and ends are being written. Redis is written to each 10 ms, first the links and
-// then the end: with a few thousand pages a second, hundreds wait. The more do, the fewer writes.
+// Pages whose links and ends are being written, at least.
 constexpr std::uint32_t kLeastEnding = 16;
-constexpr std::uint32_t kLeastEndingInRedis = 256;
 
 std::uint32_t most_connections_of_a_host(const CrawlConfig::Politeness& politeness) {
   std::uint32_t most = politeness.per_host_connections;
@@ -45,8 +43,10 @@ Result<void> check_descriptors(std::uint32_t connections) {
 
 std::uint32_t most_leases(const CrawlConfig& config) {
   const std::uint32_t connections = config.fetch.connections;
-  return connections + (config.cluster.enabled() ? std::max(connections, kLeastEndingInRedis)
-                                                 : std::max(connections / 16, kLeastEnding));
+  // Redis gets first the links and then the end, each up to 10 ms later: more pages wait, and the
+  // more do, the fewer writes.
+  const std::uint32_t ending = config.cluster.enabled() ? connections : connections / 16;
+  return connections + std::max(ending, kLeastEnding);
 }
 
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {

@@ -11,10 +11,6 @@
 // that depends on whether a URL still waits is decided here: smaller depths, URLs set aside, and
 // whether a recrawled URL was admitted before. set_aside_now_ and new_ones_ hold what the batch
 // itself changes, since the store does not show it yet.
-//
-// Dropping a host can delete millions of URLs. It goes part by part, with a batch after each group,
-// so that other operations do not wait long. It reads the host's queue for that, which nothing else
-// does here: see CommitReads.
 #include "frontier/commit/group_writer.h"
 
 #include <algorithm>
@@ -29,16 +25,12 @@ namespace trawl {
 
 namespace {
 
-// The most deferred URLs that one group queues, and the most URLs that one batch of a drop deletes.
-// They bound memory and how long other operations wait.
+// The most deferred URLs that one group queues: bounds memory and how long other operations wait.
 constexpr std::size_t kPromotedAtOnce = 1024;
-constexpr std::size_t kDroppedAtOnce = 4096;
 // Beyond this number, a false "seen" of the same URL counts each time.
 constexpr std::size_t kWrongOnesKept = 100'000;
 // Links for another owner in one message.
 constexpr std::size_t kLinksInAMessage = 256;
-// URLs set aside that are known without a look at the store.
-constexpr std::size_t kSetAsideLately = 1u << 14;
 // Size of the cache of recently held links; a power of 2.
 constexpr std::size_t kHeldLately = 1u << 14;
 
@@ -215,19 +207,6 @@ Result<void> GroupWriter::add_queued(Operation& operation) {
   return {};
 }
 
-// A URL that was not admitted before can be set aside only as a held link, unless its key has
-// changed.
-bool GroupWriter::may_be_set_aside(const Counters& totals, bool recrawl) const {
-  return (recrawl || options_.set_aside_keys_changed ? totals.set_aside() : totals.held) > 0;
-}
-
-Result<void> GroupWriter::end_set_aside(Fingerprint fingerprint, Part& part) {
-  const auto was_there = forget_set_aside(fingerprint, part);
-  if (!was_there) return tl::unexpected(was_there.error());
-  if (*was_there && options_.depths != nullptr) options_.depths->remove_double(fingerprint);
-  return {};
-}
-
 void GroupWriter::count_queued(const QueueRun& run, const QueueRun::Part& queued,
                                Store::Batch& batch) {
   RunReader urls = run.read(queued);
@@ -394,113 +373,6 @@ void GroupWriter::end_depth(const Operation::Ended& ended, bool waits, Part& par
   if (noted) part.batch.forget_depth(key);
 }
 
-// Forgets the depth of a dropped URL.
-void GroupWriter::drop_depth(std::string_view record, Store::Batch& batch) {
-  if (options_.depths == nullptr || depth_of_record(record) == 0) return;
-  const auto url = decode_record(record);
-  const auto fingerprint = url ? options_.identity->of(*url) : std::nullopt;
-  if (!fingerprint) return;
-  const Fingerprint key = *fingerprint;
-  if (options_.depths->may_be_noted(key, url->depth)) batch.forget_depth(key);
-  options_.depths->remove(key, url->depth);
-}
-
-Result<std::optional<SetAsideState>> GroupWriter::state_of(Fingerprint fingerprint,
-                                                           const Part& part) const {
-  const auto changed = set_aside_now_.find(fingerprint);
-  if (changed != set_aside_now_.end()) return changed->second;
-  const bool knows_all =
-      !partitions_.is_shared() && set_aside_lately_.size() == part.totals.set_aside();
-  if (knows_all && !set_aside_lately_.contains(fingerprint)) return std::nullopt;
-  return store_.set_aside_state(fingerprint);
-}
-
-// A held link never replaces an entry; a URL that was queued replaces the entry of its fingerprint.
-// Links may take only half of the room, since URLs that were queued are more important.
-Result<void> GroupWriter::set_aside(const Operation::SetAside& url) {
-  Part* const part = part_of(url.fingerprint.high);
-  if (part == nullptr) return {};
-  Counters& totals = part->totals;
-  const auto before = state_of(url.fingerprint, *part);
-  if (!before) return tl::unexpected(before.error());
-  if (*before && !url.was_queued) return {};
-  if (!*before) {
-    const std::uint64_t most = url.was_queued ? options_.max_set_aside : options_.max_set_aside / 2;
-    if (set_aside_in_all(*part) >= most && !url.always) {
-      ++totals.not_set_aside;
-      return {};
-    }
-    if (!partitions_.is_shared() && set_aside_lately_.size() < kSetAsideLately)
-      set_aside_lately_.insert(url.fingerprint);
-  } else {
-    --(**before == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
-    --set_aside_change_;
-  }
-  ++set_aside_change_;
-  ++(url.state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
-  part->batch.set_aside(url.fingerprint, url.value);
-  set_aside_now_[url.fingerprint] = url.state;
-  return {};
-}
-
-// Those of all partitions of this process: in a shared frontier the limit is one of each process.
-std::uint64_t GroupWriter::set_aside_in_all(const Part& part) {
-  if (!partitions_.is_shared()) return part.totals.set_aside();
-  if (!set_aside_before_) set_aside_before_ = partitions_.counters().set_aside();
-  return *set_aside_before_ + static_cast<std::uint64_t>(set_aside_change_);
-}
-
-Result<void> GroupWriter::hold_links(const Operation& operation) {
-  for (const Operation::SetAside& link : operation.links_held) {
-    Fingerprint& lately = held_lately_[link.fingerprint.low % kHeldLately];
-    if (lately == link.fingerprint) continue;
-    if (options_.exact) {
-      // It may have been admitted since AdmissionController::is_known().
-      const auto known = store_.ledger(link.fingerprint);
-      if (!known) return tl::unexpected(known.error());
-      if (*known) continue;
-    }
-    lately = link.fingerprint;
-    if (auto done = set_aside(link); !done) return done;
-  }
-  return {};
-}
-
-// Returns false if the URL is not set aside.
-Result<bool> GroupWriter::forget_set_aside(Fingerprint fingerprint, Part& part) {
-  const auto state = state_of(fingerprint, part);
-  if (!state) return tl::unexpected(state.error());
-  if (!*state) return false;
-  Counters& totals = part.totals;
-  --set_aside_change_;
-  --(**state == SetAsideState::kHeld ? totals.held : totals.set_aside_failed);
-  part.batch.remove_set_aside(fingerprint);
-  set_aside_lately_.erase(fingerprint);
-  set_aside_now_[fingerprint] = std::nullopt;
-  held_lately_[fingerprint.low % kHeldLately] = {};
-  return true;
-}
-
-// A concurrent call may have restored some of them already.
-Result<void> GroupWriter::restore(Operation& operation, std::vector<QueuedUrl>& queued) {
-  for (Operation::Restored& url : operation.restored) {
-    Part* const part = part_of(url.fingerprint.high);
-    if (part == nullptr) continue;
-    const auto was_there = forget_set_aside(url.fingerprint, *part);
-    if (!was_there) return tl::unexpected(was_there.error());
-    if (*was_there && url.record.empty() && options_.depths != nullptr)
-      options_.depths->remove_double(url.fingerprint);
-    if (!*was_there || url.record.empty()) continue;
-    ++part->totals.requeued;
-    if (options_.depths != nullptr && !options_.depths->may_wait(url.fingerprint))
-      options_.depths->add(url.fingerprint, depth_of_record(url.record));
-    const QueueOrder order{.priority = url.priority, .sequence = part->totals.sequence++};
-    part->batch.add_pending(url.host, order, url.record);
-    queued.push_back({.host = url.host, .order = order, .record = std::move(url.record)});
-  }
-  return {};
-}
-
 void GroupWriter::defer(std::int64_t not_before, std::uint64_t sequence, HostId host,
                         std::int32_t priority, std::string_view record, Part& part) {
   part.batch.add_deferred(not_before, sequence, host, priority, record);
@@ -659,72 +531,6 @@ Result<void> GroupWriter::check_seen(const OperationGroup& group) {
     }
   }
   return {};
-}
-
-// Deletes the deferred URLs first and completely: otherwise one could be queued, between two parts,
-// at a position that the drop has passed. In a bucket that was lost there is nothing to drop.
-Result<void> GroupWriter::drop_some(Operation& operation) {
-  Operation::Drop& drop = *operation.drop;
-  assert(!drop.done);
-  clear_parts();
-  Part* const part = part_since(operation.openings, drop.host);
-  if (part == nullptr) {
-    drop.done = operation.lost = true;
-    return {};
-  }
-  if (drop.deferred_done) return drop_some_queued(drop, *part);
-  return drop_deferred(drop, *part).and_then([&] {
-    drop.deferred_done = true;
-    return read_first_deferred(part->bucket);
-  });
-}
-
-Result<void> GroupWriter::drop_some_queued(Operation::Drop& drop, Part& part) {
-  QueueRead read{.host = drop.host, .after = drop.behind, .limit = kDroppedAtOnce};
-  if (auto done = store_.read_queues(std::span(&read, 1)); !done) return done;
-  Dropped dropped;
-  for (const QueuedUrl& url : read.urls) {
-    if (options_.is_leased(drop.host, url.order.sequence)) continue;
-    part.batch.remove_pending(url.host, url.order);
-    drop_depth(url.record, part.batch);
-    ++dropped.queued;
-  }
-  if (!read.urls.empty()) drop.behind = read.urls.back().order;
-  auto committed = commit_drop(drop, dropped, part);
-  drop.done = committed && read.ended;
-  return committed;
-}
-
-// In one pass, since it reads the deferred URLs of all hosts.
-Result<void> GroupWriter::drop_deferred(Operation::Drop& drop, Part& part) {
-  Dropped dropped;
-  Result<void> committed;
-  auto read = store_.visit_deferred_of(part.bucket, [&](const DeferredUrl& url) {
-    if (url.host != drop.host) return true;
-    part.batch.remove_deferred(url);
-    drop_depth(url.record, part.batch);
-    dropped.recrawls += is_recrawl_record(url.record) ? 1 : 0;
-    if (++dropped.deferred < kDroppedAtOnce) return true;
-    committed = commit_drop(drop, std::exchange(dropped, {}), part);
-    return committed.has_value();
-  });
-  if (!read) return read;
-  return committed ? commit_drop(drop, dropped, part) : committed;
-}
-
-Result<void> GroupWriter::commit_drop(Operation::Drop& drop, const Dropped& dropped, Part& part) {
-  const std::size_t urls = dropped.queued + dropped.deferred;
-  if (urls == 0) return {};
-  part.totals.dropped += urls;
-  part.totals.deferred -= dropped.deferred;
-  part.totals.recrawls_deferred -= dropped.recrawls;
-  drop.dropped += urls;
-  drop.dropped_queued += dropped.queued;
-  Part* const parts[] = {&part};
-  auto written = write_parts(parts, {});
-  part.batch.clear();
-  part.before = part.totals = part.partition->counters();
-  return written;
 }
 
 }  // namespace trawl

@@ -198,6 +198,8 @@ class FrontierImpl final : public Frontier {
   void count_queues(std::unique_ptr<Store::QueueView> view, std::vector<HostId> hosts);
   void stop_restoring();
   void announce_to_all();
+  // Whether operations that are queued keep the shard from giving more leases.
+  bool commit_would_help(std::uint32_t shard) const;
   // Whether a URL of the shard could be leased but max_open_leases is reached.
   bool lacks_lease(std::uint32_t shard) const;
   // Announces to the shard when leases are free again. Also counts ended leases, which may free

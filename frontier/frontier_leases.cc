@@ -115,15 +115,8 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
   assert(urls.size() <= max);
   // The operations in the queue may make more URLs leasable. But while most leases are in use, the
   // caller has enough work.
-  const std::uint64_t queued = commits_->queued();
-  const std::uint64_t leased_here = shards_[shard]->leased();
-  const bool is_shared = partitions_->is_shared();
-  // A commit to Redis costs as much for one page as for several of a bucket: it is hurried only
-  // when the leases have run out, and many of them because they wait for it.
-  const bool short_of_urls =
-      urls.size() < max &&
-      (is_shared ? !leases_.has_any() && queued >= leased_here : kShort * queued >= leased_here);
-  if (short_of_urls && urls.empty() && !is_shared &&
+  const bool short_of_urls = urls.size() < max && commit_would_help(shard);
+  if (short_of_urls && urls.empty() && !partitions_->is_shared() &&
       options_.store.durability != Durability::kSync) {
     // The caller has nothing else to do: it commits itself, unless that waits for a disk.
     commits_->help();
@@ -147,6 +140,15 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
     leases.push_back(std::move(*url));
   }
   return leases;
+}
+
+// A commit to Redis costs as much for one page as for several of a bucket: it is hurried only when
+// the leases have run out, and many of them because they wait for it.
+bool FrontierImpl::commit_would_help(std::uint32_t shard) const {
+  const std::uint64_t queued = commits_->queued();
+  const std::uint64_t leased = shards_[shard]->leased();
+  return partitions_->is_shared() ? !leases_.has_any() && queued >= leased
+                                  : kShort * queued >= leased;
 }
 
 bool FrontierImpl::lacks_lease(std::uint32_t shard) const {

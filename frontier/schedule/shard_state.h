@@ -431,7 +431,7 @@ class ShardState {
   std::chrono::milliseconds longest_delay(HostIndex host) const;
   void forget_passed_starts(SteadyTime now);
 
-  // shard_leases.cc: giving, ending and expiring leases.
+  // shard_leases.cc: giving and expiring leases.
   // A URL was admitted.
   void add(HostId id, const QueueOrder& order, std::string_view record);
   void add(const QueuedPart& part);
@@ -441,6 +441,8 @@ class ShardState {
   void lease_from(HostIndex host, SteadyTime now, std::vector<NumberedLease>& out);
   void note_starts(SteadyTime assumed);
   void expire_leases(SteadyTime now);
+
+  // shard_lease_ends.cc: ending leases, and what their outcomes mean for hosts.
   Result<LeaseIndex> given_lease(std::uint64_t number) const;
   Result<LeaseIndex> open_lease(std::uint64_t number) const;
   EndedLease end_open(LeaseIndex lease, const Outcome& outcome);

@@ -111,6 +111,8 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
       break;
     case kDepths:
       options.merge_operator = std::make_shared<SmallestDepth>();
+      // With more URLs waiting than WaitingDepths has room for, a page notes several.
+      options.memtable_factory = sorted_memtables();
       add_bloom_filters(table);
       break;
     case kHosts:

@@ -121,6 +121,7 @@ class SortedMemtable final : public rocksdb::MemTableRep {
 
   class Iterator;
   MemTableRep::Iterator* GetIterator(rocksdb::Arena* arena) override;
+  MemTableRep::Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
  private:
   struct LeafRef {
@@ -431,6 +432,13 @@ rocksdb::MemTableRep::Iterator* SortedMemtable::GetIterator(rocksdb::Arena* aren
   if (arena == nullptr) return new Iterator(*this, false);
   void* const block = IteratorBlocks::of_this_thread().take(sizeof(Iterator));
   return new (block) Iterator(*this, true);
+}
+
+// For the base class's Get(), which does not destroy it: a thread's next one takes its place.
+rocksdb::MemTableRep::Iterator* SortedMemtable::GetDynamicPrefixIterator(rocksdb::Arena* arena) {
+  if (arena != nullptr) return GetIterator(arena);
+  thread_local std::optional<Iterator> of_last_get;
+  return &of_last_get.emplace(*this, false);
 }
 
 class SortedMemtables final : public rocksdb::MemTableRepFactory {

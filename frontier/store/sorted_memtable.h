@@ -1,4 +1,4 @@
-// SortedMemtable: the memtable of the host queues.
+// SortedMemtable: the memtable of the host queues and of noted depths.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace trawl {
 
-// For a column family that is read by iterators alone: the base class's Get() leaks. The database
-// must have allow_concurrent_memtable_write = false, and flush_verify_memtable_count = false, since
-// RocksDB counts a run of URLs as one entry.
+// The database must have allow_concurrent_memtable_write = false, and flush_verify_memtable_count =
+// false, since RocksDB counts a run of URLs as one entry. The column family has no prefix
+// extractor.
 std::shared_ptr<rocksdb::MemTableRepFactory> sorted_memtables();
 
 }  // namespace trawl

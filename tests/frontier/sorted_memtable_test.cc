@@ -1,6 +1,7 @@
-// The memtable of the host queues against a sorted set, and with readers during the writes.
+// SortedMemtable against a sorted set, in a database, and with readers during the writes.
 #include "frontier/store/sorted_memtable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -14,10 +15,14 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/options.h>
 
 #include "base/big_endian.h"
 #include "base/coding.h"
 #include "frontier/store/queue_run.h"
+#include "tests/support/temporary_directory.h"
 
 namespace trawl {
 namespace {
@@ -243,6 +248,66 @@ TEST_F(SortedMemtableTest, AReaderGoesOnWhileTheLastEntriesOfAFullOneArePutInOrd
     EXPECT_EQ(seen, kEach);
     other.join();
   }
+}
+
+class SmallestByte final : public rocksdb::AssociativeMergeOperator {
+ public:
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& value,
+             std::string* out, rocksdb::Logger*) const override {
+    *out = existing != nullptr && existing->compare(value) < 0 ? existing->ToString()
+                                                               : value.ToString();
+    return true;
+  }
+  const char* Name() const override { return "SmallestByte"; }
+};
+
+TEST(SortedMemtable, IsReadKeyByKeyWhileItIsWritten) {
+  const test::TemporaryDirectory directory;
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.memtable_factory = sorted_memtables();
+  options.merge_operator = std::make_shared<SmallestByte>();
+  options.allow_concurrent_memtable_write = false;
+  options.flush_verify_memtable_count = false;
+  options.write_buffer_size = 64u << 10;
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, directory.path().string(), &opened).ok());
+  const std::unique_ptr<rocksdb::DB> database(opened);
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  constexpr std::uint64_t kKeys = 500;
+  std::atomic<bool> ends{false};
+  std::thread reader([&] {
+    std::string value;
+    for (std::uint64_t i = 0; !ends; ++i) {
+      const auto status = database->Get({}, key_of(i % kKeys, 0), &value);
+      EXPECT_TRUE(status.ok() || status.IsNotFound()) << status.ToString();
+    }
+  });
+  std::map<std::string, std::string> expected;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string key = key_of(random() % kKeys, 0);
+    const std::string value(1, static_cast<char>('a' + random() % 26));
+    if (random() % 4 == 0) {
+      ASSERT_TRUE(database->Delete({}, key).ok());
+      expected.erase(key);
+    } else {
+      ASSERT_TRUE(database->Merge({}, key, value).ok());
+      const auto [place, is_new] = expected.emplace(key, value);
+      if (!is_new) place->second = std::min(place->second, value);
+    }
+    const std::string asked = key_of(random() % kKeys, 0);
+    std::string got;
+    const auto status = database->Get({}, asked, &got);
+    const auto known = expected.find(asked);
+    ASSERT_EQ(status.ok(), known != expected.end()) << status.ToString();
+    if (status.ok()) {
+      ASSERT_EQ(got, known->second);
+    }
+  }
+  ends = true;
+  reader.join();
 }
 
 }  // namespace

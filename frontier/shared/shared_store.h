@@ -52,8 +52,8 @@ class SharedStore final : public Store {
     // BucketLoader::Options.
     std::function<std::optional<std::uint64_t>(std::string_view host)> page_limit = {};
     // A bucket was lost, by a write: another crawler owns it (kInUse), or Redis lacks more of it
-    // than is kept (kCorrupt), or refuses its batches. What it admitted is in its inbox. Called
-    // once in write_parts(); end() it afterwards, not in the call.
+    // than is kept (kCorrupt), or refuses its batches. What it admitted is in its inbox, unless
+    // write_parts() fails. Called once in that; end() it afterwards, not in the call.
     std::function<void(BucketId, const Error&)> lost = {};
     std::function<SteadyTime()> clock = [] { return std::chrono::steady_clock::now(); };
     // Without `replicated`, batches are kept for this time, and messages for others longer; each

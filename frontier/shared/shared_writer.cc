@@ -182,7 +182,7 @@ Result<void> SharedWriter::finish(std::span<BucketWriter::Part> parts) {
       current_.passed_on += add_new_urls(part.bucket, writer_.take_new_urls(part.bucket), messages);
     }
   }
-  if (auto sent = deliver({}, std::move(messages)); !sent) return sent;
+  if (auto sent = deliver({}, std::move(messages)); !sent) done = sent;
   for (const BucketWriter::Part* part : lost)
     if (lost_) lost_(part->bucket, part->result.error());
   return done;

@@ -45,7 +45,8 @@ class SharedWriter {
   struct Options {
     bool replicated = true;
     BucketWriter::Options writer;  // without `waits`
-    // A bucket was lost by a write; called once, when its URLs are in its inbox.
+    // A bucket was lost by a write; called once, when its URLs are in its inbox, or that failed,
+    // which is an error of the call.
     std::function<void(BucketId, const Error&)> lost = {};
     // Messages are kept for this time without `replicated`, longer than it takes to notice that the
     // nodes have changed.

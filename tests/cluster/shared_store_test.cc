@@ -383,6 +383,17 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
   EXPECT_EQ(store->counts().passed_on, 3u);
 }
 
+TEST_F(SharedStoreTest, ABucketThatCannotBePassedOnIsReportedToo) {
+  auto store = open();
+  take(*store, 3, "a");
+  claim(3, "b");
+  server_->cli({"set", "{crawl:3}i", "not an inbox"});
+  OwnerBatches owner(3);
+  owner.admit(url_of(host_in(3), 1));
+  EXPECT_FALSE(owner.write(*store));
+  EXPECT_THAT(lost_, ElementsAre(std::pair(BucketId{3}, ErrorCode::kInUse)));
+}
+
 // Without waiting for replicas, what was acknowledged may be taken back too.
 TEST_F(SharedStoreTest, N1_WhatWasWrittenLatelyIsPassedOnWithTheBucket) {
   for (const bool replicated : {false, true}) {

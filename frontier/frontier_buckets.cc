@@ -70,7 +70,8 @@ std::size_t FrontierImpl::leased_in(std::uint32_t bucket) const {
 // A message stays where it is if its bucket is lost in between: it is the next owner's. What of it
 // was sent on then is sent twice, which does no harm.
 std::vector<Admission> FrontierImpl::take_message(std::uint32_t bucket, const MessageId& id,
-                                                  std::span<const UrlRequest> requests, Done done) {
+                                                  std::span<const UrlRequest> requests,
+                                                  std::span<const GivenIdentity> given, Done done) {
   const auto fail = [&done](const Error& error) {
     done(tl::unexpected(error));
     return std::vector<Admission>();
@@ -79,7 +80,7 @@ std::vector<Admission> FrontierImpl::take_message(std::uint32_t bucket, const Me
   if (!use) return fail(use.error());
   std::vector<Admission> answers(requests.size());
   PreparedUrls& prepared = PreparedUrls::of_this_thread();
-  if (auto ready = prepare(requests, answers, prepared); !ready) return fail(ready.error());
+  if (auto ready = prepare(requests, answers, prepared, given); !ready) return fail(ready.error());
   const auto submitted = commits_->submit([&](Operation& operation) {
     using_store_.assert_shared();
     admit(requests, prepared, {}, answers, operation);

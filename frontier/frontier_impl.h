@@ -46,7 +46,7 @@ struct FrontierParts {
   bool ends_follow_links;       // see FrontierImpl::submit_end()
   // Of a shared frontier.
   std::uint32_t buckets = 0;  // UrlIdentity
-  std::function<std::string(std::span<const UrlRequest>)> encode_links = {};
+  decltype(GroupWriterOptions::encode_links) encode_links = {};
   std::function<bool(HostId)> may_lease = {};              // ShardOptions
   std::function<void(std::uint32_t bucket)> retired = {};  // it is forgotten: see retire_bucket()
   bool counts_admitted = false;                            // GroupWriterOptions
@@ -108,11 +108,13 @@ class FrontierImpl final : public Frontier {
     return identity_.bucket_of(identity_.host(host));
   }
   // Admits what came from another process, and takes the message from the inbox of the bucket; or
-  // takes a command that was executed. `done` is called when that is durable, or with an error.
+  // takes a command that was executed. `given`: the identities of URLs that were stored before;
+  // empty, or one for each request. `done` is called when that is durable, or with an error.
   // Returns the answers; none after an error.
   using Done = std::function<void(const Result<void>&)>;
   std::vector<Admission> take_message(std::uint32_t bucket, const MessageId& id,
-                                      std::span<const UrlRequest> requests, Done done);
+                                      std::span<const UrlRequest> requests,
+                                      std::span<const GivenIdentity> given, Done done);
   // `openings`: as openings() was before the command was executed. If the bucket was lost since,
   // its next owner executes it again.
   void take_command(std::uint32_t bucket, const MessageId& id, std::uint32_t openings, Done done);

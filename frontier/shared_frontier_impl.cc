@@ -65,7 +65,7 @@ std::unique_ptr<FrontierImpl> SharedFrontierImpl::make_impl(const EmbeddedOption
       .real_clock = true,
       .ends_follow_links = true,
       .buckets = buckets,
-      .encode_links = [](std::span<const UrlRequest> links) { return encode_requests(links); },
+      .encode_links = [](auto links, auto given) { return encode_requests(links, given); },
       .may_lease =
           [this](HostId host) {
             const BucketId bucket = impl_.bucket_of(host);
@@ -280,12 +280,14 @@ void SharedFrontierImpl::take_messages(BucketId bucket,
 
 void SharedFrontierImpl::take_message(BucketId bucket, const InboxReader::Message& message,
                                       InboxReader::Done done) {
+  const auto& [requests, given] = message.content;
   if (url_limit_ == nullptr) {
-    static_cast<void>(impl_.take_message(bucket, message.id, message.requests, std::move(done)));
+    static_cast<void>(impl_.take_message(bucket, message.id, requests, given, std::move(done)));
     return;
   }
-  LimitedRequests limited(*url_limit_, message.requests);
-  const auto answers = impl_.take_message(bucket, message.id, limited.requests(), std::move(done));
+  LimitedRequests limited(*url_limit_, requests);
+  const auto answers =
+      impl_.take_message(bucket, message.id, limited.requests(), given, std::move(done));
   if (!answers.empty()) over_limit_.fetch_add(limited.answered(answers), std::memory_order_relaxed);
 }
 

@@ -102,7 +102,8 @@ Result<void> AdmissionController::prepare(std::span<const UrlRequest> requests,
     if (!stored_with.empty()) given = stored_with[i];
     std::optional<Fingerprint> fingerprint = given.fingerprint;
     if (fingerprint) {
-      // Known from its stored record.
+      // Known from its stored record, or from a message, which may be damaged.
+      if (!request.seen_only && !is_of_its_host(*fingerprint, request, given)) fingerprint.reset();
     } else if (!request.key.empty() || !request.queue.empty()) {
       fingerprint = identify(request, url, given, prepared.key_);
     } else if (Url::parse_into(request.url, nullptr, url)) {
@@ -207,7 +208,7 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
   for (const PreparedUrls::Held& link : prepared.held_) {
     if (!partitions_.is_open(identity_.bucket_of(link.fingerprint.high))) {
       answers[link.request] = Admission::kForwarded;
-      forward(requests[link.request], link.fingerprint, parent, operation);
+      forward(requests[link.request], link.fingerprint, &link.given, parent, operation);
       continue;
     }
     // An admitted URL waits or is done: it need not be held.
@@ -233,6 +234,8 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     const std::size_t request = prepared.request_[i];
     while (given != prepared.given_.end() && given->first < i)
       ++given;
+    const GivenIdentity* const own =
+        given != prepared.given_.end() && given->first == i ? &given->second : nullptr;
     if (options_.exact) {
       bool fresh = false;
       if (!prepared.known_[i]) {
@@ -244,7 +247,7 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     }
     if (forwarded_ && prepared.foreign_[i]) {
       answers[request] = Admission::kForwarded;
-      forward(requests[request], key, parent, operation);
+      forward(requests[request], key, own, parent, operation);
     } else if (requests[request].seen_only) {
       if (is_new[i]) {
         answers[request] = Admission::kNew;
@@ -255,8 +258,6 @@ Result<void> AdmissionController::admit(std::span<const UrlRequest> requests,
     } else if (is_new[i] || requests[request].again) {
       // A1: the filter, or the claim, said so to this call alone.
       answers[request] = Admission::kNew;
-      const GivenIdentity* const own =
-          given != prepared.given_.end() && given->first == i ? &given->second : nullptr;
       if (!requests[request].not_before) {
         prepared.winners_.push_back(
             {.host = host_of_winner(requests[request], prepared.urls_[i], own),
@@ -315,16 +316,28 @@ void AdmissionController::insert_by_bucket(PreparedUrls& prepared) {
   }
 }
 
-// What the owner must decide again, such as `again`, is always sent.
+// What the owner must decide again, such as `again`, is always sent. The request of a URL that was
+// stored before has neither its key nor its queue.
 void AdmissionController::forward(const UrlRequest& request, Fingerprint fingerprint,
-                                  std::string_view parent, Operation& operation) {
+                                  const GivenIdentity* given, std::string_view parent,
+                                  Operation& operation) {
   const bool plain = !request.again && !request.hold && !request.seen_only;
   if (plain && !forwarded_->note(fingerprint, request.depth)) {
     ++operation.seen;
     return;
   }
-  operation.forward(Operation::Forwarded::of(identity_.bucket_of(fingerprint.high), request,
-                                             parent_of(request, parent)));
+  auto forwarded = Operation::Forwarded::of(identity_.bucket_of(fingerprint.high), request,
+                                            parent_of(request, parent));
+  if (given != nullptr && given->fingerprint && request.key.empty()) forwarded.given = *given;
+  if (given != nullptr && given->named) forwarded.queue = given->queue;
+  operation.forward(std::move(forwarded));
+}
+
+bool AdmissionController::is_of_its_host(Fingerprint fingerprint, const UrlRequest& request,
+                                         const GivenIdentity& given) const {
+  if (!partitions_.is_shared()) return true;
+  const HostId host = identity_.host(queue_of({.url = request.url, .given = given}));
+  return identity_.bucket_of(host) == identity_.bucket_of(fingerprint.high);
 }
 
 // In two passes with full_fence() in between: see WaitingDepths::mark().

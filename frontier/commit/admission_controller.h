@@ -117,8 +117,12 @@ class AdmissionController {
   // Asks the filters; of a shared frontier also which URLs are foreign.
   void insert(PreparedUrls& prepared);
   void insert_by_bucket(PreparedUrls& prepared);
-  void forward(const UrlRequest& request, Fingerprint fingerprint, std::string_view parent,
-               Operation& operation);
+  // `given`: as in record_of().
+  void forward(const UrlRequest& request, Fingerprint fingerprint, const GivenIdentity* given,
+               std::string_view parent, Operation& operation);
+  // Whether a URL with a fingerprint that was given is in the bucket of its queue.
+  bool is_of_its_host(Fingerprint fingerprint, const UrlRequest& request,
+                      const GivenIdentity& given) const;
   Result<void> find_known(PreparedUrls& prepared);
   Result<bool> is_known(Fingerprint key) const;
   Result<bool> is_new_exactly(Fingerprint key, bool told_new);

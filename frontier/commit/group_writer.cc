@@ -443,18 +443,30 @@ void GroupWriter::take_messages(const OperationGroup& group) {
 }
 
 std::vector<LinksForOwner> GroupWriter::links_of(const OperationGroup& group) const {
-  std::map<std::uint32_t, std::vector<UrlRequest>> by_bucket;
+  struct Links {
+    std::vector<UrlRequest> requests;
+    std::vector<GivenIdentity> given;
+    bool any_given = false;
+  };
+  std::map<std::uint32_t, Links> by_bucket;
   for (const auto& operation : group) {
-    for (const Operation::Forwarded& url : operation->forwarded)
-      by_bucket[url.bucket].push_back(url.request());
+    for (const Operation::Forwarded& url : operation->forwarded) {
+      Links& of_bucket = by_bucket[url.bucket];
+      of_bucket.requests.push_back(url.request());
+      of_bucket.given.push_back(url.given);
+      of_bucket.any_given = of_bucket.any_given || url.given.fingerprint;
+    }
   }
   std::vector<LinksForOwner> links;
-  for (const auto& [bucket, requests] : by_bucket) {
+  for (const auto& [bucket, of_bucket] : by_bucket) {
+    const std::span requests(of_bucket.requests);
+    const std::span given(of_bucket.given);
     for (std::size_t first = 0; first < requests.size(); first += kLinksInAMessage) {
       const std::size_t n = std::min(requests.size() - first, kLinksInAMessage);
       links.push_back({.bucket = bucket,
                        .requests = options_.encode_links(
-                           std::span<const UrlRequest>(requests).subspan(first, n))});
+                           requests.subspan(first, n),
+                           of_bucket.any_given ? given.subspan(first, n) : given.first(0))});
     }
   }
   return links;

@@ -49,7 +49,9 @@ struct GroupWriterOptions {
   // Whether a URL is leased, and so must stay when its host is dropped.
   std::function<bool(HostId, std::uint64_t sequence)> is_leased;
   // The links of a shared frontier for other owners, as they are sent.
-  std::function<std::string(std::span<const UrlRequest>)> encode_links;
+  // The second argument: Operation::Forwarded::given of each; empty if none has one.
+  std::function<std::string(std::span<const UrlRequest>, std::span<const GivenIdentity>)>
+      encode_links;
   // A partition was removed, as a group asked for it: all that was written for its bucket is done.
   std::function<void(std::uint32_t bucket)> retired;
   // Called when a group is durable, with the URLs that were queued by it, before the callers that

@@ -73,6 +73,7 @@ struct Operation {
     std::uint32_t bucket = 0;
     UrlRequest rest;  // without strings, which are those below
     std::string url, parent, note, key, queue;
+    GivenIdentity given = {};  // with a fingerprint: of a URL that was stored before
 
     static Forwarded of(std::uint32_t bucket, const UrlRequest& request, std::string_view parent) {
       Forwarded forwarded{.bucket = bucket,
@@ -97,7 +98,8 @@ struct Operation {
       return whole;
     }
     std::uint64_t bytes() const noexcept {
-      return sizeof *this + url.size() + parent.size() + note.size() + key.size() + queue.size();
+      return sizeof *this + url.size() + parent.size() + note.size() + key.size() + queue.size() +
+             given.queue.size();
     }
   };
   // A message or a command from the inbox of a bucket, which this operation executes.

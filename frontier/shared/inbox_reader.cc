@@ -106,9 +106,9 @@ void InboxReader::Read::decode() {
   for (const std::string& element : given->elements) {
     given->bytes += element.size();
     const auto id = id_of(element);
-    auto requests = id ? decode_requests(body_of(element)) : std::nullopt;
-    if (requests) {
-      given->messages.push_back({.id = *id, .requests = std::move(*requests)});
+    auto content = id ? decode_requests(body_of(element)) : std::nullopt;
+    if (content) {
+      given->messages.push_back({.id = *id, .content = std::move(*content)});
     } else {
       gaps.push_back({.at = given->messages.size(), .is_command = false, .element = element});
     }

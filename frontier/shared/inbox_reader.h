@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "trawl/lease.h"
 #include "trawl/result.h"
 
 #include "base/mutex.h"
@@ -24,6 +23,7 @@
 #include "frontier/shared/bucket_store.h"
 #include "frontier/shared/owner_command.h"
 #include "frontier/shared/trouble_report.h"
+#include "frontier/shared/url_messages.h"
 #include "frontier/store/store_batch.h"
 
 namespace trawl {
@@ -38,7 +38,7 @@ class InboxReader {
  public:
   struct Message {
     MessageId id;
-    std::vector<UrlRequest> requests;
+    UrlMessage content;
   };
   // To be called once, by any thread, also inside of the event: when the batch that takes what was
   // given is durable, or with an error if there will be none: then the same is given again, if the

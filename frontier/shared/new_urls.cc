@@ -49,14 +49,8 @@ class Messages {
                          .note = kept.note,
                          .again = is_recrawl_record(record),
                          .hold = hold});
-    const auto& given = kept.given;
-    if (given.fingerprint) {
-      std::string& key = names_.emplace_back("passed on ");
-      key.append(encode_sequence(given.fingerprint->high));
-      key.append(encode_sequence(given.fingerprint->low));
-      requests_.back().key = key;
-    }
-    if (given.named) requests_.back().queue = names_.emplace_back(queue_of(kept));
+    given_.push_back(kept.given);
+    if (kept.given.named) requests_.back().queue = names_.emplace_back(queue_of(kept));
   }
 
  private:
@@ -64,8 +58,9 @@ class Messages {
 
   void end_message() {
     if (requests_.empty()) return;
-    bodies_.push_back(encode_requests(requests_));
+    bodies_.push_back(encode_requests(requests_, given_));
     requests_.clear();
+    given_.clear();
     urls_.clear();
     names_.clear();
     bytes_ = 0;
@@ -75,6 +70,7 @@ class Messages {
   std::vector<std::string>& bodies_;
   // The requests point into the others, whose elements do not move.
   std::vector<UrlRequest> requests_;
+  std::vector<GivenIdentity> given_;
   std::deque<UrlRecord> urls_;
   std::deque<std::string> names_;
   std::size_t bytes_ = 0;

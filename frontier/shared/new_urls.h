@@ -29,8 +29,7 @@ struct NewUrls {
 // Takes them out of a batch that was encoded.
 NewUrls take_new_urls(BucketBatch&& batch);
 // Appends messages for the inbox: their bodies, encode_requests() of at most kMostMessageBytes each
-// unless one URL is longer. A URL with a key (UrlRequest::key) gets another one that is derived
-// from its fingerprint, since its own is not stored: it may be fetched again.
+// unless one URL is longer. A URL with a key (UrlRequest::key) keeps its fingerprint.
 void encode_new_urls(const NewUrls& urls, const UrlIdentity& identity,
                      std::vector<std::string>& bodies);
 

@@ -10,17 +10,28 @@
 
 #include "trawl/lease.h"
 
+#include "frontier/store/queued_url.h"
+
 namespace trawl {
+
+// What a message says.
+struct UrlMessage {
+  std::vector<UrlRequest> requests;
+  // For each request; or empty, if none has one. That with a fingerprint was stored before, and
+  // counts in place of the key and queue of its request, which may have none.
+  std::vector<GivenIdentity> given = {};
+};
 
 // The body of a message. Numbers and strings as in base/coding.h:
 //
 //   1 (the format), number of requests; for each its bits, URL, depth, and what the bits say
 //
 // A request whose parent is that of the request before it stores none. `not_before` is kept to the
-// millisecond, rounded up.
-std::string encode_requests(std::span<const UrlRequest> requests);
+// millisecond, rounded up. `given`: as in UrlMessage.
+std::string encode_requests(std::span<const UrlRequest> requests,
+                            std::span<const GivenIdentity> given = {});
 // Returns nothing if the bytes are not such a body. The requests point into it.
-std::optional<std::vector<UrlRequest>> decode_requests(std::string_view body);
+std::optional<UrlMessage> decode_requests(std::string_view body);
 
 // A message should not be larger: its owner reads many at once, and its bucket may move.
 inline constexpr std::size_t kMostMessageBytes = 64 * 1024;

@@ -65,7 +65,7 @@ class InboxReaderTest : public test::RedisFixture {
       Taken taken{.ids = {}, .urls = {}, .done = std::move(done)};
       for (const InboxReader::Message& one : messages) {
         taken.ids.push_back(one.id);
-        for (const UrlRequest& request : one.requests)
+        for (const UrlRequest& request : one.content.requests)
           taken.urls.push_back(fmt::format("{} {}", request.url, request.note));
       }
       const MutexLock lock(mutex_);

@@ -109,7 +109,7 @@ void drain(CrawlInRedis& crawl, RedisClient& client, BucketId bucket) {
   for (const InboxMessage& message :
        value_of(crawl.bucket_store().read_inboxes(one, 1'000'000)[0])) {
     const auto requests = decode_requests(message.body);
-    for (const UrlRequest& request : requests.value()) {
+    for (const UrlRequest& request : requests.value().requests) {
       const HostId key = crawl.identity().of_href(request.url).value().high;
       print(request_json(request, crawl.identity().bucket_of(key)), bucket);
     }

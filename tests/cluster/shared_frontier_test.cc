@@ -13,7 +13,10 @@
 
 #include "crawler/decide/host_limits.h"
 #include "frontier/redis/redis_client.h"
+#include "frontier/shared/bucket_store.h"
+#include "frontier/shared/message_ids.h"
 #include "frontier/shared/shared_config.h"
+#include "frontier/shared/url_messages.h"
 #include "frontier/store/url_identity.h"
 #include "tests/cluster/redis_servers.h"
 #include "tests/frontier/frontier_calls.h"
@@ -66,6 +69,42 @@ class SharedFrontierTest : public ::testing::Test, protected FrontierCalls {
   }
 
   std::unique_ptr<RedisServer> server_;
+};
+
+// Sends messages to the owners of buckets.
+class Inboxes {
+ public:
+  explicit Inboxes(const RedisServer& server)
+      : client_(RedisClient::connect({.addresses = {server.address()}}).value()),
+        store_(*client_, keys_, true),
+        identity_(read_crawl(*client_, keys_).value().hash, Profile{}, kBuckets) {}
+
+  Fingerprint fingerprint_of_key(std::string_view key, std::string_view queue) const {
+    std::string buffer;
+    return identity_.of_key(key, queue, buffer);
+  }
+  Fingerprint fingerprint_of(const std::string& url) const { return *identity_.of_href(url); }
+  BucketId bucket_of(Fingerprint url) const { return identity_.bucket_of(url.high); }
+  std::string url_in(BucketId bucket) const {
+    for (int i = 0;; ++i) {
+      std::string url = fmt::format("http://last{}.test/", i);
+      if (bucket_of(fingerprint_of(url)) == bucket) return url;
+    }
+  }
+  void push(BucketId bucket, const UrlRequest& request, const GivenIdentity& given) {
+    const RedisCommand command = store_.encode(BucketStore::Push{
+        .bucket = bucket,
+        .messages = {{.id = ids_.next(),
+                      .body = encode_requests(std::span(&request, 1), std::span(&given, 1))}}});
+    EXPECT_EQ(store_.apply(std::span(&command, 1))[0].code, BucketStore::Written::Code::kDone);
+  }
+
+ private:
+  const BucketKeys keys_{"crawl"};
+  const std::unique_ptr<RedisClient> client_;
+  BucketStore store_;
+  const UrlIdentity identity_;
+  MessageIds ids_;
 };
 
 // A tree: a page has one link to it, so that whatever is lost is missed.
@@ -216,6 +255,63 @@ TEST_F(SharedFrontierTest, ASmallerDepthOfAUrlFarBehindInItsQueueIsKept) {
   EXPECT_EQ(depths[last], 2u);
   EXPECT_EQ(depths[url(kUrls - 2)], 3u) << "noted by the owner before";
   EXPECT_EQ(depths[url(kUrls - 3)], 9u);
+}
+
+// The one in the inbox of another bucket too, which is sent on.
+TEST_F(SharedFrontierTest, A2_WhatWasPassedOnKeepsItsFingerprint) {
+  const auto one = open("one");
+  const auto two = open("two");
+  ASSERT_TRUE(wait_until([&] { return are_shared(*one, *two); }));
+  Inboxes inboxes(*server_);
+  constexpr std::size_t kUrls = 40;
+  std::vector<std::string> urls, keys;
+  for (std::size_t i = 0; i < kUrls; ++i) {
+    urls.push_back(fmt::format("HTTP://d{}.test/{}", i, i));
+    keys.push_back(fmt::format("key {}", i));
+  }
+  for (std::size_t i = 0; i < kUrls; ++i) {
+    GivenIdentity given;
+    if (i % 2 == 0) given = {.queue = fmt::format("queue {}", i), .named = true};
+    const UrlRequest request{.url = urls[i], .queue = given.queue};
+    const std::string queue = given.named ? given.queue : fmt::format("d{}.test", i);
+    given.fingerprint = inboxes.fingerprint_of_key(keys[i], queue);
+    const BucketId bucket = inboxes.bucket_of(*given.fingerprint);
+    inboxes.push((bucket + i) % kBuckets, request, given);
+  }
+  ASSERT_TRUE(wait_until([&] { return stats(*one).admitted + stats(*two).admitted == kUrls; }));
+  std::map<std::string, std::string> hosts;
+  for (const auto& frontier : {one.get(), two.get()}) {
+    for (std::vector<Lease> leases; !(leases = frontier->lease({.max = 64}).value()).empty();) {
+      for (const Lease& lease : leases)
+        hosts[lease.url] = lease.host;
+    }
+  }
+  for (std::size_t i = 0; i < kUrls; ++i) {
+    const UrlRequest request{
+        .url = urls[i], .key = keys[i], .queue = i % 2 == 0 ? hosts[urls[i]] : std::string_view()};
+    EXPECT_EQ(hosts[urls[i]], i % 2 == 0 ? fmt::format("queue {}", i) : fmt::format("d{}.test", i));
+    ASSERT_TRUE(one->offer(std::span(&request, 1)));
+    ASSERT_TRUE(two->offer(std::span(&request, 1)));
+  }
+  // The last ones of each inbox.
+  for (BucketId bucket = 0; bucket < kBuckets; ++bucket) {
+    const std::string last = inboxes.url_in(bucket);
+    inboxes.push(bucket, {.url = last}, {});
+  }
+  const auto admitted = [&] { return stats(*one).admitted + stats(*two).admitted; };
+  ASSERT_TRUE(wait_until([&] { return admitted() >= kUrls + kBuckets; }));
+  EXPECT_EQ(admitted(), kUrls + kBuckets);
+}
+
+TEST_F(SharedFrontierTest, AFingerprintOfAnotherBucketThanItsHostIsInvalid) {
+  const auto one = open("one");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  Inboxes inboxes(*server_);
+  const std::string url = inboxes.url_in(3), last = inboxes.url_in(4);
+  inboxes.push(4, {.url = url}, {.fingerprint = inboxes.fingerprint_of(last)});
+  inboxes.push(4, {.url = last}, {});
+  EXPECT_EQ(urls_of(one->lease({.max = 2, .wait = 10s}).value()), std::vector<std::string>{last});
+  EXPECT_EQ(stats(*one).invalid, 1u);
 }
 
 TEST_F(SharedFrontierTest, HostsOfOtherOwnersAreBlockedAndDroppedByThem) {

@@ -75,7 +75,7 @@ class SharedStoreFailover : public ::testing::Test {
     std::vector<std::string> urls;
     const auto messages = buckets_->read_inboxes(std::span(&bucket, 1), 100)[0].value();
     for (const InboxMessage& message : messages) {
-      const auto requests = decode_requests(message.body).value();
+      const auto requests = decode_requests(message.body).value().requests;
       for (const UrlRequest& request : requests)
         urls.emplace_back(request.url);
     }

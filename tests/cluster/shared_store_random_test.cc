@@ -166,7 +166,7 @@ class SharedStoreRandomTest : public test::RedisFixture {
     std::set<std::string> passed_on;
     const auto inbox = buckets_->read_inboxes(std::span(&bucket, 1), 10'000)[0].value();
     for (const InboxMessage& message : inbox) {
-      const auto requests = decode_requests(message.body).value();
+      const auto requests = decode_requests(message.body).value().requests;
       for (const UrlRequest& request : requests)
         passed_on.emplace(request.url);
     }

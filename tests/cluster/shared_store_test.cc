@@ -98,7 +98,7 @@ class SharedStoreTest : public test::RedisFixture {
     std::vector<std::string> urls;
     for (const InboxMessage& message : inbox(bucket)) {
       const auto requests = decode_requests(message.body);
-      for (const UrlRequest& request : requests.value())
+      for (const UrlRequest& request : requests.value().requests)
         urls.emplace_back(request.url);
     }
     return urls;
@@ -335,8 +335,8 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
                .note = "a note"},
               6);
   owner.admit({.url = url_of(host, 4), .recrawl = true}, 0, to_milliseconds(later));
-  owner.admit(
-      {.url = url_of(host, 5), .given = {.fingerprint = identity().of_href(url_of(host, 99))}});
+  const GivenIdentity with_key = {.fingerprint = identity().of_href(url_of(host, 99))};
+  owner.admit({.url = url_of(host, 5), .given = with_key});
   const Fingerprint held = identity().of_href(url_of(host, 6)).value();
   owner.batch().set_aside(
       held, encode_set_aside({.was_queued = false,
@@ -352,7 +352,8 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
 
   const auto messages = inbox(3);
   ASSERT_EQ(messages.size(), 1u);
-  const auto requests = decode_requests(messages[0].body).value();
+  const auto message = decode_requests(messages[0].body).value();
+  const auto& requests = message.requests;
   ASSERT_EQ(requests.size(), 4u) << "neither what ended nor what is tried again";
   std::map<std::string, UrlRequest> by_url;
   for (const UrlRequest& request : requests)
@@ -368,7 +369,9 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
   const UrlRequest& again = by_url.at(url_of(host, 4));
   EXPECT_TRUE(again.again);
   EXPECT_EQ(again.not_before, later);
-  EXPECT_FALSE(by_url.at(url_of(host, 5)).key.empty());
+  const auto fifth = std::ranges::find(requests, url_of(host, 5), &UrlRequest::url);
+  ASSERT_NE(fifth, requests.end());
+  EXPECT_EQ(message.given.at(static_cast<std::size_t>(fifth - requests.begin())), with_key);
   EXPECT_EQ(by_url.at(url_of(host, 6)).hold->reason, "scope");
 
   // Until the frontier drops the bucket, and after that.

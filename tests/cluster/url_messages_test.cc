@@ -39,6 +39,13 @@ void expect_same(const UrlRequest& a, const UrlRequest& b) {
   EXPECT_EQ(a.hold->always, b.hold->always);
 }
 
+void expect_same(const UrlMessage& a, const UrlMessage& b) {
+  ASSERT_EQ(a.requests.size(), b.requests.size());
+  for (std::size_t i = 0; i < a.requests.size(); ++i)
+    expect_same(a.requests[i], b.requests[i]);
+  EXPECT_EQ(a.given, b.given);
+}
+
 // Requests that use each member or not, at random.
 class RandomRequests {
  public:
@@ -63,6 +70,22 @@ class RandomRequests {
       if (coin()) one.queue = bytes(random_() % 50);
     }
     return requests;
+  }
+  // Of which some were stored before, perhaps.
+  UrlMessage message() {
+    UrlMessage message{.requests = some()};
+    if (message.requests.empty() || coin()) return message;
+    message.given.resize(message.requests.size());
+    message.given[0].fingerprint = Fingerprint{.high = random_(), .low = random_()};
+    message.given.back().fingerprint = Fingerprint{.high = random_(), .low = random_()};
+    for (std::size_t i = 0; i < message.requests.size(); ++i) {
+      GivenIdentity& given = message.given[i];
+      if (!given.fingerprint) continue;
+      given.queue = message.requests[i].queue;
+      given.named = !given.queue.empty() && coin();
+      message.requests[i].key = {};
+    }
+    return message;
   }
   bool coin() { return random_() % 2 == 0; }
   std::size_t below(std::size_t n) { return random_() % n; }
@@ -98,13 +121,11 @@ TEST(UrlMessages, RequestsComeBackAsTheyWere) {
   fmt::print("seed {}\n", seed);
   RandomRequests random(seed);
   for (int round = 0; round < 1000; ++round) {
-    const auto requests = random.some();
-    const std::string body = encode_requests(requests);
+    const UrlMessage message = random.message();
+    const std::string body = encode_requests(message.requests, message.given);
     const auto decoded = decode_requests(body);
     ASSERT_TRUE(decoded.has_value());
-    ASSERT_EQ(decoded->size(), requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i)
-      expect_same((*decoded)[i], requests[i]);
+    expect_same(*decoded, message);
   }
 }
 
@@ -115,7 +136,8 @@ TEST(UrlMessages, DamagedBytesAreRefusedOrMeanSomethingElse) {
   RandomRequests random(seed);
   std::size_t refused = 0, accepted = 0;
   for (int round = 0; round < 300; ++round) {
-    const std::string body = encode_requests(random.some());
+    const UrlMessage message = random.message();
+    const std::string body = encode_requests(message.requests, message.given);
     damage(random, body, [&](const std::string& damaged) {
       // A heap block of exactly that size, for the sanitizers.
       const std::vector<char> exact(damaged.begin(), damaged.end());
@@ -125,12 +147,10 @@ TEST(UrlMessages, DamagedBytesAreRefusedOrMeanSomethingElse) {
         EXPECT_FALSE(decoded.has_value()) << "cut at " << damaged.size();
       }
       if (!decoded) return;
-      const std::string encoded = encode_requests(*decoded);
+      const std::string encoded = encode_requests(decoded->requests, decoded->given);
       const auto again = decode_requests(encoded);
       ASSERT_TRUE(again.has_value());
-      ASSERT_EQ(again->size(), decoded->size());
-      for (std::size_t i = 0; i < decoded->size(); ++i)
-        expect_same((*again)[i], (*decoded)[i]);
+      expect_same(*again, *decoded);
     });
   }
   fmt::print("{} refused, {} accepted\n", refused, accepted);
@@ -148,6 +168,24 @@ TEST(UrlMessages, TheBytesAreThoseOfTheFormat) {
                                                    "\x01\x09http://a/\x02\x09http://p/"
                                                    "\x46\x09http://b/\x02\xff\xff\xff\xff",
                                                    40));
+}
+
+TEST(UrlMessages, LargeOnesAreSplit) {
+  const std::string url(20'000, 'u');
+  UrlMessage message;
+  for (std::uint64_t i = 0; i < 7; ++i) {
+    message.requests.push_back({.url = url, .depth = static_cast<std::uint32_t>(i)});
+    message.given.push_back({.fingerprint = Fingerprint{.high = i, .low = ~i}});
+  }
+  std::uint64_t found = 0;
+  for (const std::string& body : split_requests(encode_requests(message.requests, message.given))) {
+    EXPECT_LE(body.size(), kMostMessageBytes);
+    const auto part = decode_requests(body).value();
+    ASSERT_EQ(part.given.size(), part.requests.size());
+    for (const GivenIdentity& given : part.given)
+      EXPECT_EQ(given.fingerprint->high, found++);
+  }
+  EXPECT_EQ(found, 7u);
 }
 
 TEST(UrlMessages, IdsAreNeverUsedTwice) {

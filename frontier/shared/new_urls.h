@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontier/shared/bucket_batch.h"
+#include "frontier/shared/bucket_keys.h"
 #include "frontier/store/url_identity.h"
 
 namespace trawl {
@@ -14,10 +15,10 @@ namespace trawl {
 // A crawler that loses a bucket passes them on to the inbox of that bucket. The next owner asks its
 // filter, so that it does no harm if the batch was applied all the same. Retries, recrawls and URLs
 // that were deferred are none of them: in Redis their URLs are where they were before the batch.
-// Nor are those that are only to be known (UrlRequest::seen_only): they have no URL here.
 struct NewUrls {
-  std::vector<std::uint64_t> admitted;  // as in BucketBatch; empty: there are no new ones
-  // Of these, some are new.
+  std::vector<std::uint64_t> admitted;  // as in BucketBatch, sorted; empty: there are no new ones
+  // Of these, some are new. New ones that are in none of them are only to be known
+  // (UrlRequest::seen_only).
   std::vector<BucketBatch::Queue> queues;
   std::vector<DeferredUrl> deferred;
   std::vector<std::string> held;  // links that were set aside without being queued
@@ -29,8 +30,9 @@ struct NewUrls {
 // Takes them out of a batch that was encoded.
 NewUrls take_new_urls(BucketBatch&& batch);
 // Appends messages for the inbox: their bodies, encode_requests() of at most kMostMessageBytes each
-// unless one URL is longer. A URL with a key (UrlRequest::key) keeps its fingerprint.
-void encode_new_urls(const NewUrls& urls, const UrlIdentity& identity,
+// unless one URL is longer. A URL with a key (UrlRequest::key) keeps its fingerprint. URLs that are
+// only to be known have the lower half of theirs, and no URL.
+void encode_new_urls(const NewUrls& urls, BucketId bucket, const UrlIdentity& identity,
                      std::vector<std::string>& bodies);
 
 }  // namespace trawl

@@ -98,7 +98,7 @@ std::uint64_t SharedWriter::add_new_urls(BucketId bucket, const std::vector<NewU
                                          Messages& messages) {
   std::vector<std::string> bodies;
   for (const NewUrls& some : urls)
-    encode_new_urls(some, identity_, bodies);
+    encode_new_urls(some, bucket, identity_, bodies);
   const std::uint64_t count = bodies.size();
   add_messages(bucket, std::move(bodies), messages);
   return count;

@@ -152,7 +152,9 @@ std::optional<UrlMessage> decode_requests(std::string_view body) {
                   .queue = std::string(request.queue),
                   .named = !request.queue.empty() && !has(kHasUnnamedQueue)};
     }
-    if (request.url.empty() || (request.hold && request.hold->reason.empty())) return std::nullopt;
+    const bool needs_url = !has(kIsSeenOnly) || !has(kHasFingerprint);
+    if ((needs_url && request.url.empty()) || (request.hold && request.hold->reason.empty()))
+      return std::nullopt;
     parent = request.parent;
   }
   if (!in.done() || !in_range) return std::nullopt;

@@ -18,7 +18,8 @@ namespace trawl {
 struct UrlMessage {
   std::vector<UrlRequest> requests;
   // For each request; or empty, if none has one. That with a fingerprint was stored before, and
-  // counts in place of the key and queue of its request, which may have none.
+  // counts in place of the key and queue of its request, which may have none. If that is
+  // `seen_only`, it needs no URL.
   std::vector<GivenIdentity> given = {};
 };
 

@@ -54,6 +54,12 @@ class OwnerBatches {
     return counters_.sequence++;
   }
   std::uint64_t admit(const std::string& url) { return admit(UrlRecord{.url = url}); }
+  // UrlRequest::seen_only.
+  void see(const std::string& url) {
+    admitted_.push_back(identity().of_href(url).value());
+    ++counters_.admitted;
+    ++counters_.seen_only;
+  }
   void end(const std::string& url, std::uint64_t sequence) {
     batch_.remove_pending(identity().host(host_of({.url = url})),
                           {.priority = 0, .sequence = sequence});

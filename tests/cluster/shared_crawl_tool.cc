@@ -108,10 +108,12 @@ void drain(CrawlInRedis& crawl, RedisClient& client, BucketId bucket) {
   const std::vector<BucketId> one = {bucket};
   for (const InboxMessage& message :
        value_of(crawl.bucket_store().read_inboxes(one, 1'000'000)[0])) {
-    const auto requests = decode_requests(message.body);
-    for (const UrlRequest& request : requests.value().requests) {
-      const HostId key = crawl.identity().of_href(request.url).value().high;
-      print(request_json(request, crawl.identity().bucket_of(key)), bucket);
+    const UrlMessage links = decode_requests(message.body).value();
+    for (std::size_t i = 0; i < links.requests.size(); ++i) {
+      const UrlRequest& request = links.requests[i];
+      const auto given = links.given.empty() ? std::nullopt : links.given[i].fingerprint;
+      const Fingerprint url = given ? *given : crawl.identity().of_href(request.url).value();
+      print(request_json(request, crawl.identity().bucket_of(url.high)), bucket);
     }
   }
   remove(crawl.keys().inbox(bucket));

@@ -303,6 +303,21 @@ TEST_F(SharedFrontierTest, A2_WhatWasPassedOnKeepsItsFingerprint) {
   EXPECT_EQ(admitted(), kUrls + kBuckets);
 }
 
+TEST_F(SharedFrontierTest, A2_WhatWasPassedOnAsSeenIsSeen) {
+  const auto one = open("one");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  Inboxes inboxes(*server_);
+  const std::string url = "http://a.test/";
+  const Fingerprint whole = inboxes.fingerprint_of(url);
+  const Fingerprint lower = {.high = whole.high >> 48 << 48, .low = whole.low};
+  const BucketId bucket = inboxes.bucket_of(whole);
+  for (int i = 0; i < 2; ++i)
+    inboxes.push(bucket, {.url = {}, .seen_only = true}, {.fingerprint = lower});
+  ASSERT_TRUE(wait_until([&] { return one->cluster_status()->messages_taken >= 2; }));
+  EXPECT_EQ(offer_one(*one, url), Admission::kSeen);
+  EXPECT_EQ(stats(*one).seen_only, 1u);
+}
+
 TEST_F(SharedFrontierTest, AFingerprintOfAnotherBucketThanItsHostIsInvalid) {
   const auto one = open("one");
   ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));

@@ -337,6 +337,7 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
   owner.admit({.url = url_of(host, 4), .recrawl = true}, 0, to_milliseconds(later));
   const GivenIdentity with_key = {.fingerprint = identity().of_href(url_of(host, 99))};
   owner.admit({.url = url_of(host, 5), .given = with_key});
+  owner.see(url_of(host, 7));
   const Fingerprint held = identity().of_href(url_of(host, 6)).value();
   owner.batch().set_aside(
       held, encode_set_aside({.was_queued = false,
@@ -354,7 +355,7 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
   ASSERT_EQ(messages.size(), 1u);
   const auto message = decode_requests(messages[0].body).value();
   const auto& requests = message.requests;
-  ASSERT_EQ(requests.size(), 4u) << "neither what ended nor what is tried again";
+  ASSERT_EQ(requests.size(), 5u) << "neither what ended nor what is tried again";
   std::map<std::string, UrlRequest> by_url;
   for (const UrlRequest& request : requests)
     by_url[std::string(request.url)] = request;
@@ -373,6 +374,11 @@ TEST_F(SharedStoreTest, N1_WhatARefusedBatchAdmittedIsInTheInbox) {
   ASSERT_NE(fifth, requests.end());
   EXPECT_EQ(message.given.at(static_cast<std::size_t>(fifth - requests.begin())), with_key);
   EXPECT_EQ(by_url.at(url_of(host, 6)).hold->reason, "scope");
+  const auto seen = std::ranges::find(requests, true, &UrlRequest::seen_only);
+  ASSERT_NE(seen, requests.end());
+  const auto given = message.given.at(static_cast<std::size_t>(seen - requests.begin()));
+  EXPECT_EQ(given.fingerprint->low, identity().of_href(url_of(host, 7))->low);
+  EXPECT_EQ(identity().bucket_of(given.fingerprint->high), 3u);
 
   // Until the frontier drops the bucket, and after that.
   for (const int number : {10, 11}) {

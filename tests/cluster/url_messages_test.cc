@@ -84,6 +84,7 @@ class RandomRequests {
       given.queue = message.requests[i].queue;
       given.named = !given.queue.empty() && coin();
       message.requests[i].key = {};
+      if (message.requests[i].seen_only && coin()) message.requests[i].url = {};
     }
     return message;
   }

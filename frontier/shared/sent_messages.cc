@@ -15,9 +15,11 @@ std::uint64_t bytes_of(const RedisCommand& command) {
 
 }  // namespace
 
-void SentMessages::add(BucketId bucket, RedisCommand message, SteadyTime now,
-                       const NodeOf& node_of) {
+void SentMessages::expect(BucketId bucket, const NodeOf& node_of) {
   if (!nodes_.contains(bucket)) nodes_[bucket] = node_of(bucket).value_or(RedisAddress{});
+}
+
+void SentMessages::add(BucketId bucket, RedisCommand message, SteadyTime now) {
   bytes_ += bytes_of(message);
   sent_.push_back({.message = {.bucket = bucket, .command = std::move(message)}, .at = now});
   forget_old(now);

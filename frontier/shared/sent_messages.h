@@ -30,8 +30,10 @@ class SentMessages {
   SentMessages(std::chrono::milliseconds kept, std::uint64_t max_bytes)
       : kept_(kept), max_bytes_(max_bytes) {}
 
+  // Before a message is sent: Redis may acknowledge it, and a failover take it back, before add().
+  void expect(BucketId bucket, const NodeOf& node_of);
   // Redis has acknowledged it now.
-  void add(BucketId bucket, RedisCommand message, SteadyTime now, const NodeOf& node_of);
+  void add(BucketId bucket, RedisCommand message, SteadyTime now);
   // Those whose buckets are on another node than the one that had acknowledged them, or perhaps
   // were since. They are taken out: add() them again when they are acknowledged. Looks from time to
   // time only.
@@ -54,7 +56,7 @@ class SentMessages {
   const std::uint64_t max_bytes_;
   std::deque<Sent> sent_;
   std::uint64_t bytes_ = 0;
-  // The node of each bucket when its first message was acknowledged, or it last moved.
+  // The node of each bucket when its first message was sent, or it last moved.
   std::map<BucketId, RedisAddress> nodes_;
   std::optional<SteadyTime> looked_;
 };

@@ -156,11 +156,14 @@ void SharedWriter::add_behind(std::vector<BucketWriter::Part>& parts) {
 }
 
 Result<void> SharedWriter::deliver(std::span<BucketWriter::Part> parts, Messages messages) {
+  if (!replicated_) {
+    for (const BucketId bucket : messages.buckets)
+      sent_.expect(bucket, [this](BucketId id) { return store_.node_of(id); });
+  }
   if (auto sent = writer_.write(parts, messages.commands); !sent) return sent;
   if (replicated_) return {};
   for (std::size_t i = 0; i < messages.commands.size(); ++i)
-    sent_.add(messages.buckets[i], std::move(messages.commands[i]), clock_(),
-              [this](BucketId bucket) { return store_.node_of(bucket); });
+    sent_.add(messages.buckets[i], std::move(messages.commands[i]), clock_());
   return {};
 }
 

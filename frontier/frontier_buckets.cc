@@ -83,14 +83,18 @@ std::vector<Admission> FrontierImpl::take_message(std::uint32_t bucket, const Me
   if (auto ready = prepare(requests, answers, prepared, given); !ready) return fail(ready.error());
   const auto submitted = commits_->submit([&](Operation& operation) {
     using_store_.assert_shared();
-    admit(requests, prepared, {}, answers, operation);
+    Partition* const partition = partitions_->admitting(bucket);
+    const bool repeated = partition != nullptr &&
+                          std::ranges::any_of(requests, &UrlRequest::again) &&
+                          !partition->note_message(id);
+    if (!repeated) admit(requests, prepared, {}, answers, operation);
     // What was sent on must be with its owner before the message goes.
     Operation* last = &operation;
     if (std::ranges::find(answers, Admission::kForwarded) != answers.end()) {
       operation.then = std::make_unique<Operation>();
       last = operation.then.get();
     }
-    if (partitions_->is_open(bucket)) last->taken.push_back({.bucket = bucket, .id = id});
+    if (partition != nullptr) last->taken.push_back({.bucket = bucket, .id = id});
     last->done = done;
   });
   if (!submitted) return fail(submitted.error());

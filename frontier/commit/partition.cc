@@ -41,6 +41,14 @@ std::size_t Partition::contains_batch(std::span<const Fingerprint> urls,
                   [&](auto keys, auto part) { return filter_.contains_batch(keys, part); });
 }
 
+bool Partition::note_message(const MessageId& id) {
+  const MutexLock lock(mutex_);
+  if (std::ranges::find(messages_, id) != messages_.end()) return false;
+  if (messages_.size() == kMessages) messages_.pop_front();
+  messages_.push_back(id);
+  return true;
+}
+
 void Partition::take_totals(const Counters& before, const Counters& totals, bool saved) {
   const MutexLock lock(mutex_);
   assert(counters_.seen >= before.seen && counters_.invalid >= before.invalid);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <span>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "frontier/store/counters.h"
+#include "frontier/store/store_batch.h"
 
 namespace trawl {
 
@@ -77,6 +79,12 @@ class Partition {
   // is false: it changed only counts of offers, and was not written.
   void take_totals(const Counters& before, const Counters& totals, bool saved = true);
 
+  // Whether a message comes for the first time. It may be in the inbox twice: its sender repeats it
+  // if it was not acknowledged, or may be gone after a failover. The filter knows the URLs of one
+  // that came before, but URLs offered `again` would be queued twice. The last ones are remembered,
+  // until another process owns the bucket.
+  bool note_message(const MessageId& id);
+
   // When the next deferred URL is due, in ms of FrontierClock; kNever: there is none.
   std::int64_t next_deferred() const noexcept {
     return next_deferred_.load(std::memory_order_relaxed);
@@ -91,6 +99,8 @@ class Partition {
   static std::size_t in_parts(std::span<const Fingerprint> urls, std::span<bool> answers,
                               Call call);
 
+  static constexpr std::size_t kMessages = 1024;  // that are remembered
+
   const Keys keys_;
   std::uint32_t epoch_ = 0;
   bool lost_ = false;  // of the writer
@@ -99,6 +109,7 @@ class Partition {
   mutable Mutex mutex_;
   Counters counters_ TRAWL_GUARDED_BY(mutex_);
   bool unsaved_ TRAWL_GUARDED_BY(mutex_) = false;
+  std::deque<MessageId> messages_ TRAWL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trawl

@@ -90,6 +90,29 @@ class FrontierBuckets : public ::testing::Test {
   std::unique_ptr<FrontierImpl> frontier_;
 };
 
+TEST_F(FrontierBuckets, AMessageThatComesTwiceQueuesWhatIsOfferedAgainOnce) {
+  const UrlRequest request{.url = "http://a.test/", .again = true};
+  std::size_t taken = 0;
+  const auto take_message = [&](char number) {
+    const auto answers =
+        frontier_->take_message(bucket_of("a.test"), MessageId{number}, std::span(&request, 1), {},
+                                [&](const auto& done) { taken += done ? 1 : 0; });
+    EXPECT_EQ(answers.size(), 1u);
+  };
+  for (const char number : {1, 1, 2, 1, 2})
+    take_message(number);
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(taken, 5u) << "each leaves the inbox";
+  EXPECT_EQ(frontier_->stats()->open(), 2u);
+  // Another owner may come in between, and not know of it.
+  ASSERT_TRUE(frontier_->retire_bucket(bucket_of("a.test")));
+  ASSERT_TRUE(frontier_->flush());
+  take(bucket_of("a.test"));
+  take_message(1);
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->stats()->open(), 1u) << "of the new owner";
+}
+
 // The caller passes it on to the next owner.
 TEST_F(FrontierBuckets, AChangeOfAHostIsRefusedIfItsBucketIsLostMeanwhile) {
   EXPECT_TRUE(frontier_->set_host("a.test", {.delay = 5s}));

@@ -13,8 +13,10 @@
 namespace trawl {
 
 // A crawler that loses a bucket passes them on to the inbox of that bucket. The next owner asks its
-// filter, so that it does no harm if the batch was applied all the same. Retries, recrawls and URLs
-// that were deferred are none of them: in Redis their URLs are where they were before the batch.
+// filter, so that it does no harm if the batch was applied all the same; only URLs that were
+// offered `again` may be queued twice then, or if a message that the batch took is still in the
+// inbox. Retries, recrawls and URLs that were deferred are none of them: in Redis their URLs are
+// where they were before the batch.
 struct NewUrls {
   std::vector<std::uint64_t> admitted;  // as in BucketBatch, sorted; empty: there are no new ones
   // Of these, some are new. New ones that are in none of them are only to be known

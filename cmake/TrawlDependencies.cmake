@@ -59,6 +59,24 @@ if(NOT OpenSSL_FOUND)
   trawl_missing(OpenSSL libssl-dev)
 endif()
 
+# RocksDB as the rooms link it: the shared library, except in a program with the property
+# TRAWL_STATIC_ROCKSDB. Loading the shared one takes longer than the rest of RocksDB's start.
+set(TRAWL_ROCKSDB "$<IF:$<BOOL:$<TARGET_PROPERTY:TRAWL_STATIC_ROCKSDB>>,RocksDB::rocksdb,RocksDB::rocksdb-shared>")
+set(TRAWL_ROCKSDB_IS_STATIC OFF)
+# ThreadSanitizer must see the code of std that RocksDB shares with ours.
+if(TRAWL_STATIC_ROCKSDB AND NOT TRAWL_SANITIZE AND TARGET RocksDB::rocksdb)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_LIBRARIES RocksDB::rocksdb)
+  check_cxx_source_compiles("
+    #include <rocksdb/db.h>
+    int main() {
+      rocksdb::DB* db = nullptr;
+      return rocksdb::DB::Open({}, {}, &db).ok();
+    }" TRAWL_ROCKSDB_ARCHIVE_LINKS)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  set(TRAWL_ROCKSDB_IS_STATIC ${TRAWL_ROCKSDB_ARCHIVE_LINKS})
+endif()
+
 find_path(CONCURRENTQUEUE_INCLUDE concurrentqueue/concurrentqueue.h)
 if(NOT CONCURRENTQUEUE_INCLUDE)
   trawl_missing(moodycamel::ConcurrentQueue libconcurrentqueue-dev)

@@ -15,7 +15,6 @@
 #include <memory>
 #include <mutex>
 #include <numbers>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -31,15 +30,42 @@ constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
 // A number for each count of set bits in a word, usually the probability of that count.
 using Occupancy = std::array<double, kBitsPerWord + 1>;
 
-// Sets one more bit at a random place, with probability `chance`.
-void throw_bit(Occupancy& occupancy, double chance) {
-  for (unsigned set = kBitsPerWord; set > 0; --set) {
-    const double stays = occupancy[set] * (set / static_cast<double>(kBitsPerWord));
-    const double rises =
-        occupancy[set - 1] * ((kBitsPerWord - set + 1) / static_cast<double>(kBitsPerWord));
-    occupancy[set] = (1 - chance) * occupancy[set] + chance * (stays + rises);
+// Sets one more bit at a random place, with a given probability.
+class BitThrow {
+ public:
+  explicit BitThrow(double chance) : chance_(chance) {
+    for (unsigned set = 0; set < kBitsPerWord; ++set) {
+      stays_[set] = (set + 1) / static_cast<double>(kBitsPerWord);
+      rises_[set] = (kBitsPerWord - set) / static_cast<double>(kBitsPerWord);
+    }
   }
-  occupancy[0] *= 1 - chance;
+  // Into another array, so that the compiler makes vectors of the loop.
+  void operator()(Occupancy& occupancy) const {
+    Occupancy after;
+    for (unsigned set = 0; set < kBitsPerWord; ++set) {
+      const double thrown = occupancy[set + 1] * stays_[set] + occupancy[set] * rises_[set];
+      after[set + 1] = (1 - chance_) * occupancy[set + 1] + chance_ * thrown;
+    }
+    after[0] = (1 - chance_) * occupancy[0];
+    occupancy = after;
+  }
+
+ private:
+  double chance_;
+  // If a bit is thrown: that a word with `set` + 1 bits keeps their number, and that one with `set`
+  // gets one more.
+  std::array<double, kBitsPerWord> stays_, rises_;
+};
+
+// The sum of the products. Four sums at a time, since each addition waits for the last.
+double expected(const Occupancy& occupancy, const Occupancy& chances) {
+  std::array<double, 4> sums{};
+  for (unsigned set = 0; set < kBitsPerWord; set += 4) {
+    for (unsigned i = 0; i < 4; ++i)
+      sums[i] += occupancy[set + i] * chances[set + i];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]) +
+         occupancy[kBitsPerWord] * chances[kBitsPerWord];
 }
 
 // For each number of set bits, the probability that `bits` random places of the word are all set.
@@ -138,23 +164,20 @@ class Choices {
 BlockRate::BlockRate(unsigned hashes, std::size_t max_load) {
   const unsigned whole = hashes / kWordsPerBlock;  // bits of a key in every word
   const unsigned extra = hashes % kWordsPerBlock;  // words that get one bit more
-  const double extra_chance = extra / static_cast<double>(kWordsPerBlock);
+  const BitThrow throw_whole(1);
+  const BitThrow throw_extra(extra / static_cast<double>(kWordsPerBlock));
   const Occupancy with_whole = chances_all_set(whole);
   const Occupancy with_extra = chances_all_set(whole + 1);
   Occupancy occupancy{1.0};
   constexpr double kAlmostOne = 1 - 1e-9;
   while (rate_of_load_.size() < max_load) {
-    const double all_of_whole =
-        std::inner_product(occupancy.begin(), occupancy.end(), with_whole.begin(), 0.0);
-    const double all_with_extra =
-        std::inner_product(occupancy.begin(), occupancy.end(), with_extra.begin(), 0.0);
-    const double rate =
-        std::pow(all_of_whole, kWordsPerBlock - extra) * std::pow(all_with_extra, extra);
+    const double rate = std::pow(expected(occupancy, with_whole), kWordsPerBlock - extra) *
+                        std::pow(expected(occupancy, with_extra), extra);
     if (rate > kAlmostOne) break;
     rate_of_load_.push_back(rate);
     for (unsigned i = 0; i < whole; ++i)
-      throw_bit(occupancy, 1);
-    if (extra > 0) throw_bit(occupancy, extra_chance);
+      throw_whole(occupancy);
+    if (extra > 0) throw_extra(occupancy);
   }
 }
 
@@ -183,8 +206,10 @@ BlockRate::Admission BlockRate::after_admitting(double keys_per_block) const {
   // Of each small step of new keys the share 1 - rate is admitted. Integrated with the trapezoidal
   // rule; the integrand is smooth at the scale of a step.
   constexpr int kSteps = 256;
+  constexpr int kFewSteps = 8;  // for a loss that is negligible
+  constexpr double kNegligible = 1e-12;
   constexpr double kAlmostOne = 1 - 1e-6;  // hardly any further key will be admitted
-  const double step = keys_per_block / kSteps;
+  const double step = keys_per_block / (at(keys_per_block) < kNegligible ? kFewSteps : kSteps);
   double offered = 0, admitted = 0, rate = at(0);
   while (keys_per_block - admitted > step * 1e-6 && rate < kAlmostOne) {
     const double next = at(offered + step);

@@ -46,8 +46,9 @@ BlockRate::Admission BlockedBloomFilter::State::after_admitting(double keys) con
 FilterStats BlockedBloomFilter::State::stats() const {
   constexpr std::uint64_t kSampledBlocks = 1 << 11;
   const SnapshotSection now = section();
-  // All bits are zero: a sample would touch each page of a new filter.
-  if (now.inserted == 0) return blocked_stats(now, {});
+  // A sample would touch each page of a filter that is nearly empty, and find less than the model.
+  if (now.inserted < kSampledBlocks && now.inserted <= now.capacity)
+    return blocked_stats(now, {.fill = blocked_fill_with_keys(now)});
   return blocked_stats(
       now, sample_blocks(hashes, words.size() / kWordsPerBlock, kSampledBlocks,
                          [this](std::uint64_t i) { return &words[i * kWordsPerBlock]; }));

@@ -65,10 +65,10 @@ class NewDatabaseEnv::Files final : public rocksdb::FileSystemWrapper {
   IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                            std::unique_ptr<rocksdb::FSWritableFile>* file,
                            IODebugContext* context) override {
-    // RocksDB goes on without this file.
-    if (!takes_options_.load(std::memory_order_relaxed) &&
-        path.find("/OPTIONS-") != std::string::npos)
-      return IOStatus::IOError("not yet");
+    // RocksDB writes its options to a file and parses it to verify it, which takes a third of the
+    // creation. It goes on without the file, which it does not read when it opens a database; the
+    // next opening writes one.
+    if (path.find("/OPTIONS-") != std::string::npos) return IOStatus::IOError("not written");
     auto opened = target()->NewWritableFile(path, options, file, context);
     if (opened.ok() && !syncs_->load(std::memory_order_relaxed))
       *file = std::make_unique<NewFile>(std::move(*file), syncs_);
@@ -83,12 +83,10 @@ class NewDatabaseEnv::Files final : public rocksdb::FileSystemWrapper {
     return opened;
   }
 
-  void take_options() noexcept { takes_options_.store(true, std::memory_order_relaxed); }
   void sync_from_now_on() noexcept { syncs_->store(true, std::memory_order_relaxed); }
 
  private:
   const std::shared_ptr<Syncs> syncs_ = std::make_shared<Syncs>(false);
-  std::atomic<bool> takes_options_{false};
 };
 
 NewDatabaseEnv::NewDatabaseEnv()
@@ -99,12 +97,7 @@ rocksdb::Env* NewDatabaseEnv::env() const noexcept {
   return env_.get();
 }
 
-void NewDatabaseEnv::take_options() noexcept {
-  files_->take_options();
-}
-
 Result<void> NewDatabaseEnv::complete(const std::filesystem::path& directory) {
-  files_->take_options();
   files_->sync_from_now_on();
   return sync_database(directory);
 }

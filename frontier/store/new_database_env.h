@@ -1,4 +1,5 @@
-// NewDatabaseEnv: lets RocksDB create a database without a sync at each step.
+// NewDatabaseEnv: lets RocksDB create a database without a sync at each step, and without the file
+// that lists its options.
 #pragma once
 
 #include <filesystem>
@@ -22,9 +23,6 @@ class NewDatabaseEnv {
   ~NewDatabaseEnv();
 
   rocksdb::Env* env() const noexcept;
-  // From here on the file that lists the options of all families is written; one that is written
-  // before would list those of the first alone.
-  void take_options() noexcept;
   // Makes what is in the directory durable; from here on a sync is one. No other thread may write
   // to the database. Errors: kNoSpace, kIo.
   Result<void> complete(const std::filesystem::path& directory);

@@ -571,7 +571,6 @@ rocksdb::Status create(const std::string& directory, const RocksOptions& setup, 
   auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),
                                   directory, {*first}, &handles, &db);
   if (!status.ok()) return status;
-  if (env != nullptr) env->take_options();
   std::vector<rocksdb::ColumnFamilyHandle*> others;
   status = db->CreateColumnFamilies({first + 1, setup.families.end()}, &others);
   handles.insert(handles.end(), others.begin(), others.end());

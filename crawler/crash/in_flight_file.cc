@@ -125,7 +125,7 @@ InFlightFile::Slot InFlightFile::begin(std::string_view url) noexcept {
   const XXH128_hash_t hash = XXH3_128bits(url.data(), url.size());
   const std::string_view text = url.substr(0, InFlightUrl::kMaxText);
   for (std::uint32_t i = 0; i < slots_; ++i) {
-    const Slot slot = next_.fetch_add(1, std::memory_order_relaxed) % slots_;
+    const auto slot = static_cast<Slot>(next_.fetch_add(1, std::memory_order_relaxed) % slots_);
     Entry& entry = this->entry(slot);
     // 2: taken, but not yet a transfer. acquire: pairs with the release in end(), whose thread may
     // have written the entry before.
@@ -159,7 +159,9 @@ void InFlightFile::end(Slot slot) noexcept {
 }
 
 void InFlightFile::clear() noexcept {
-  for (Slot slot = 0; slot < slots_; ++slot)
+  // Those that were used: the others' pages of the file have not been touched.
+  const std::uint64_t used = std::min<std::uint64_t>(next_.load(std::memory_order_relaxed), slots_);
+  for (Slot slot = 0; slot < used; ++slot)
     entry(slot).used.store(0, std::memory_order_relaxed);
   static_cast<Header*>(memory_)->unlisted.store(0, std::memory_order_relaxed);
 }

@@ -78,7 +78,7 @@ class InFlightFile {
 
   void* const memory_;
   const std::uint32_t slots_;
-  std::atomic<std::uint32_t> next_{0};
+  std::atomic<std::uint64_t> next_{0};
 };
 
 }  // namespace trawl

@@ -8,7 +8,7 @@
 namespace trawl {
 
 KnownLinks::KnownLinks(const KeyedHash& hash, std::size_t entries)
-    : hash_(hash), entries_(std::max<std::size_t>(entries, 1)), place_(entries_.data()) {}
+    : hash_(hash), entries_(std::max<std::size_t>(entries, 1)), place_(&entries_[0]) {}
 
 bool KnownLinks::knows(const Fingerprint& url, std::uint32_t depth, std::uint32_t hops_off_scope) {
   thread_.check();

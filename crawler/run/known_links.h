@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "trawl/fingerprint.h"
 
 #include "base/one_thread.h"
+#include "base/zeroed_array.h"
 
 namespace trawl {
 
@@ -44,7 +44,7 @@ class KnownLinks {
   };
 
   const KeyedHash hash_;
-  std::vector<Entry> entries_;
+  ZeroedArray<Entry> entries_;
   Entry asked_;  // of the last knows(), and its place in the table
   Entry* place_;
   bool may_be_known_ = false;

@@ -17,6 +17,7 @@
 #include "trawl/lease.h"
 
 #include "base/one_thread.h"
+#include "base/zeroed_array.h"
 #include "frontier/commit/operation.h"
 #include "frontier/commit/partitions.h"
 #include "frontier/commit/waiting_depths.h"
@@ -183,7 +184,7 @@ class GroupWriter {
   // few. As many as there are in all: then no other URL is set aside.
   std::unordered_set<Fingerprint, HashOfKey> set_aside_lately_;
   // A cache of recently held links, by hash: most links are on many pages.
-  std::vector<Fingerprint> held_lately_;
+  ZeroedArray<Fingerprint> held_lately_;
   std::atomic<std::uint64_t> checked_{0};
   std::atomic<std::uint64_t> wrong_{0};
   std::set<Fingerprint> wrong_ones_;  // the first kWrongOnesKept, so that none counts twice

@@ -33,14 +33,17 @@ void Sha1::Free::operator()(evp_md_ctx_st* context) const noexcept {
   EVP_MD_CTX_free(context);
 }
 
-Sha1::Sha1() : context_(EVP_MD_CTX_new()) {
-  // Looked up once: to start again from a given algorithm is slow in OpenSSL 3.
+void Sha1::look_up() {
+  context_.reset(EVP_MD_CTX_new());
   if (context_ == nullptr || EVP_DigestInit_ex(context_.get(), EVP_sha1(), nullptr) != 1)
     throw std::bad_alloc();
 }
 
 std::string Sha1::digest(std::string_view first, std::string_view second) {
   const OneAtATime::Use use(using_);
+  // Once: to start again from a given algorithm is slow in OpenSSL 3. Not before it is needed,
+  // since the first time takes OpenSSL longer than many a crawl's digests.
+  if (context_ == nullptr) look_up();
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
   EVP_DigestInit_ex(context_.get(), nullptr, nullptr);
   EVP_DigestUpdate(context_.get(), first.data(), first.size());

@@ -14,11 +14,11 @@ namespace trawl {
 // One SHA-1 after another with one context. Not thread-safe.
 class Sha1 {
  public:
-  Sha1();
   // The digest of the parts put together: "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ".
   std::string digest(std::string_view first, std::string_view second = {});
 
  private:
+  void look_up();
   struct Free {
     void operator()(evp_md_ctx_st* context) const noexcept;
   };

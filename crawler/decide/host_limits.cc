@@ -269,8 +269,15 @@ Result<void> HostPageQuota::begin(Frontier& frontier, bool resumed,
     if (!read) return tl::unexpected(std::move(read.error()));
     file = std::move(*read);
   }
-  if (!file)
+  if (!file) {
+    // No file: no limit. Most crawls have none, and a file takes two syncs.
+    if (!now.any()) {
+      std::error_code ignored;
+      std::filesystem::remove(file_path, ignored);  // of a crawl whose creation was interrupted
+      return {};
+    }
     return replace_file(file_path, to_text(LimitFile{.limit = now, .to = {}, .hosts = {}}));
+  }
   if (file->to) {
     if (auto done = finish_change(frontier, *file, file_path); !done) return done;
   }

@@ -342,6 +342,19 @@ TEST_F(ChangedPageLimits, AHigherOneLeavesTheDifference) {
   EXPECT_EQ(run(20), 13);
 }
 
+TEST_F(ChangedPageLimits, ACrawlWithoutOneHasNoFileAndTakesOneLater) {
+  {
+    const auto frontier = open();
+    write("limit 3\n");  // of a crawl whose creation was interrupted
+    offer(*frontier, "a.test", 20);
+    ASSERT_TRUE(HostPageQuota::begin(*frontier, opened_.resumed, directory(), std::nullopt));
+    EXPECT_FALSE(std::filesystem::exists(HostPageQuota::path(directory())));
+    EXPECT_TRUE(frontier->close().has_value());
+  }
+  EXPECT_EQ(run(5), 5);
+  EXPECT_EQ(run(7), 2);
+}
+
 TEST_F(ChangedPageLimits, ALowerOneEndsTheHostAndIsRaisedFromThere) {
   EXPECT_EQ(run(5), 5);
   EXPECT_EQ(run(3), 0);

@@ -122,7 +122,8 @@ void add_cluster(const ClusterStatus& cluster, PrometheusText& out) {
               cluster.messages_taken);
   out.counter("trawl_cluster_buckets_gained_total", "Buckets that this crawler got.",
               cluster.gained);
-  out.counter("trawl_cluster_buckets_lost_total", "Buckets that it gave up or lost.", cluster.lost);
+  out.counter("trawl_cluster_buckets_lost_total", "Buckets that it lost without giving them up.",
+              cluster.lost);
   out.counter("trawl_cluster_batches_rolled_back_total",
               "Batches written again after a failover of Redis took them back.",
               cluster.rolled_back);

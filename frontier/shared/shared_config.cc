@@ -154,10 +154,12 @@ Result<JoinedCrawl> join_crawl(RedisClient& client, const BucketKeys& keys,
   const std::string word = words.empty() ? "" : words[0].text;
   if (word == "FOREIGN") return tl::unexpected(foreign_key(key, words[1].text, "hash"));
   if (word == "GONE") {
-    return error(ErrorCode::kNotFound,
-                 fmt::format("Redis has no crawl {} any more (key {}), in which this crawler took "
-                             "part; restore Redis from its backup, or begin again with --fresh",
-                             keys.crawl(), key));
+    return error(
+        ErrorCode::kNotFound,
+        fmt::format(
+            "Redis has no crawl {} any more (key {}), in which this crawler took "
+            "part; restore Redis from its backup, or use another cluster.name and state_dir",
+            keys.crawl(), key));
   }
   std::map<std::string, std::string, std::less<>> theirs;
   for (std::size_t i = 1; i + 1 < words.size(); i += 2)

@@ -489,10 +489,7 @@ void SharedFrontierImpl::watch() {
     // First: who sees the end asks what the totals are.
     Result<void> known;
     if (Clock::now() - counted > kTotals) {
-      known = end_.totals().map([&](const SharedTotals& totals) {
-        const MutexLock counting(watching_);
-        totals_ = totals.counters;
-      });
+      known = read_totals();
       if (known) counted = Clock::now();
     }
     const auto idle = known.and_then([this] { return look_for_the_end(); });
@@ -501,6 +498,13 @@ void SharedFrontierImpl::watch() {
     if (!idle) troubles.add(idle.error(), BootClock::now());
     troubles.look(BootClock::now());
   }
+}
+
+Result<void> SharedFrontierImpl::read_totals() {
+  return end_.totals().map([&](const SharedTotals& totals) {
+    const MutexLock lock(watching_);
+    totals_ = totals.counters;
+  });
 }
 
 Result<bool> SharedFrontierImpl::look_for_the_end() {
@@ -603,6 +607,9 @@ Result<void> SharedFrontierImpl::close() {
   inbox_.stop();
   impl_.keep_hosts();
   turnover_.hand_over_all(std::chrono::steady_clock::now() + (away ? kRedisAway : kHandOver));
+  // What this crawler did is in them from here on.
+  end_store_.set_patience(kRedisAway);
+  if (!away) static_cast<void>(read_totals());
   // Redis may have gone away meanwhile.
   store_.give_up();
   queue_depths_.stop();

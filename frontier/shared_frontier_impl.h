@@ -106,6 +106,7 @@ class SharedFrontierImpl final : public FrontierDecorator<SharedFrontierImpl, Sh
   ClusterStatus status_now() const TRAWL_REQUIRES(watching_);
   void watch();
   // Whether this process had nothing to do.
+  Result<void> read_totals();
   Result<bool> look_for_the_end();
   // What it saw meanwhile; nothing if this process has something to do.
   Result<std::optional<CrawlEnd::Scan>> tell_idle(std::uint64_t commit);

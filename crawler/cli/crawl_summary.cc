@@ -212,7 +212,8 @@ std::string filter_text(const FrontierStats& stats, Verbosity verbosity) {
 // Of a crawl by several crawlers: the lines above are about this one.
 std::string shared_text(const Crawl& crawl, const CrawlProgress& progress) {
   const auto cluster = crawl.cluster();
-  if (!cluster) return "";
+  // Without totals Redis was out of reach.
+  if (!cluster || cluster->totals.admitted == 0) return "";
   const FrontierCounters& whole = progress.crawl;
   const std::uint64_t waiting = whole.open() - std::min(whole.open(), whole.recrawls_deferred);
   std::string text = fmt::format(

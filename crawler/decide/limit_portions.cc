@@ -111,6 +111,19 @@ void LimitPortions::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool LimitPortions::end_if_used_up() {
+  stop();
+  asked_.store(false, std::memory_order_relaxed);
+  const bool is_answered = take_portion().has_value();
+  if (!is_answered || used_up()) return true;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = false;
+  }
+  thread_ = std::thread([this] { run(); });
+  return false;
+}
+
 Result<void> LimitPortions::close() {
   if (std::exchange(closed_, true)) return {};
   stop();

@@ -82,7 +82,13 @@ bool CrawlImpl::ended() {
   if (begins_more && (offers_held(false) || settles_buckets(nullptr))) return false;
   // acquire: what ended the leases is seen; pairs with the release in Fetcher::lease_ended().
   if (context_->in_flight.load(std::memory_order_acquire) > 0) return false;
-  if (phase == CrawlPhase::kDraining || reached_max_pages()) return true;
+  if (phase == CrawlPhase::kDraining) return true;
+  if (reached_max_pages()) {
+    // Not while others give back what they did not use.
+    if (is_shared() && !page_portions_->end_if_used_up()) return false;
+    context_->end_by(CrawlLimit::kPages);
+    return true;
+  }
   const Progress how_far = frontier_progress();
   if (!how_far.at_end() || offers_held(true) || settles_buckets(&how_far) || fetch_suspect())
     return false;
@@ -174,6 +180,7 @@ bool CrawlImpl::ends_before_recrawls(const Progress& how_far) const {
 }
 
 std::optional<CrawlLimit> CrawlImpl::reached_limit() const {
+  if (const auto limit = context_->ended_by()) return limit;
   if (reached_max_pages()) return CrawlLimit::kPages;
   return limits_->reached(std::chrono::steady_clock::now());
 }

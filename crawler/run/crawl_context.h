@@ -132,6 +132,19 @@ struct CrawlContext {
     return false;
   }
 
+  // The crawl ends by this limit, even if others give back of it later.
+  void end_by(CrawlLimit limit) {
+    {
+      const MutexLock lock(mutex_);
+      if (!ended_by_) ended_by_ = limit;
+    }
+    advance_to(CrawlPhase::kDraining);
+  }
+  std::optional<CrawlLimit> ended_by() const {
+    const MutexLock lock(mutex_);
+    return ended_by_;
+  }
+
   // While any reason to pause holds, the fetchers lease nothing.
   bool paused() const { return pauses_.load(std::memory_order_relaxed) != 0; }
   bool paused_for(PauseReason reason) const {
@@ -172,6 +185,7 @@ struct CrawlContext {
   std::atomic<std::uint32_t> pauses_{0};  // PauseReason
   mutable Mutex mutex_ = {};
   std::optional<Error> failure_ TRAWL_GUARDED_BY(mutex_) = {};
+  std::optional<CrawlLimit> ended_by_ TRAWL_GUARDED_BY(mutex_) = {};
   std::string failed_fetch_ TRAWL_GUARDED_BY(mutex_) = {};
 };
 

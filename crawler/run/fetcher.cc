@@ -121,9 +121,7 @@ void Fetcher::run_rounds() {
       robots_.set_waits(robots_options(context_.config.politeness));
       pace_.reloaded();
     }
-    if (context_.limits.reached(std::chrono::steady_clock::now()))
-      context_.advance_to(CrawlPhase::kDraining);
-    const CrawlPhase phase = context_.phase();
+    const CrawlPhase phase = phase_now();
     if (phase == CrawlPhase::kAborting) return;
     if (phase == CrawlPhase::kDraining && client_->active() == 0 && queue_.empty()) return;
     if (phase == CrawlPhase::kRunning) {
@@ -140,6 +138,14 @@ void Fetcher::run_rounds() {
     if (auto failure = context_.output.failure()) context_.stop_with(*std::move(failure));
     renew_leases();
   }
+}
+
+CrawlPhase Fetcher::phase_now() {
+  const CrawlPhase phase = context_.phase();
+  if (phase != CrawlPhase::kRunning) return phase;
+  if (const auto limit = context_.limits.reached(std::chrono::steady_clock::now()))
+    context_.end_by(*limit);
+  return context_.phase();
 }
 
 void Fetcher::take_leases() {
@@ -371,7 +377,7 @@ void Fetcher::finish_page(const OpenLease& open, const Url& url, HttpResponse re
 void Fetcher::count(const HttpResponse& response) {
   if (response.failure) context_.fetches.add(*response.failure);
   context_.fetches.add_bytes(response.encoded_bytes);
-  if (context_.limits.add_bytes(response.encoded_bytes)) context_.advance_to(CrawlPhase::kDraining);
+  if (context_.limits.add_bytes(response.encoded_bytes)) context_.end_by(CrawlLimit::kBytes);
 }
 
 void Fetcher::note_answer(const std::string& host, bool good) {

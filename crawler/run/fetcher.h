@@ -39,6 +39,8 @@ class Fetcher {
   Fetcher(CrawlContext& context, std::uint32_t shard, std::unique_ptr<HttpClient> client);
 
   void run_rounds();
+  // After a look at the limits.
+  CrawlPhase phase_now();
   void take_leases();
   // How many leases may be taken now.
   std::size_t most_leases() const;

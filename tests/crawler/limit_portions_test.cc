@@ -199,6 +199,33 @@ TEST(LimitPortions, ALimitMayComeLaterAndBeRaised) {
   EXPECT_EQ(counter.taken(), 310u);
 }
 
+TEST(LimitPortions, AnEndTakesWhatOthersGaveBackAndThenNothing) {
+  SharedCounter counter;
+  Member member(counter, 100);
+  const auto other = counter.source();
+  ASSERT_TRUE(other.take(100, 40).has_value());
+  wait_until([&] {
+    member.pages.take(1);
+    return member.pages.used_up();
+  });
+  ASSERT_TRUE(other.give_back(40).has_value());
+  EXPECT_FALSE(member.portions.end_if_used_up());
+  wait_until([&] {
+    member.pages.take(1);
+    return member.pages.used_up();
+  });
+  EXPECT_EQ(counter.taken(), 100u);
+  EXPECT_TRUE(member.portions.end_if_used_up());
+  ASSERT_TRUE(other.give_back(40).has_value());
+  const int calls = counter.calls();
+  EXPECT_EQ(member.pages.take(1), 0u);
+  std::this_thread::sleep_for(milliseconds(400));  // longer than between two questions
+  EXPECT_TRUE(member.pages.used_up());
+  EXPECT_EQ(counter.calls(), calls);
+  EXPECT_TRUE(member.portions.close().has_value());
+  EXPECT_EQ(counter.taken(), 60u);
+}
+
 TEST(LimitPortions, BytesAreCountedAfterwards) {
   SharedCounter counter;
   LimitPortions portions(counter.source(), 1'000'000, {.changed = [] {}, .failed = {}});

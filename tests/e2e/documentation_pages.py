@@ -21,7 +21,7 @@ NOT_RUN = [
     (r".*ctest --preset e2e", "runs such tests as this one"),
     (r"valgrind ", "measures for minutes, with a server of its own"),
     (r"trawl (crawl|resume) (https://)?example\.com", "crawls a whole site at one request a second"),
-    (r"(build/release/bench/\w+|bench/peers/run\.py|bench/(python|resp|scrapy)_bench\.py|bench/cluster_crawl\.py|bench/serial_parts\.py|bench/scale\.sh)( |$)", "measures for minutes"),
+    (r"(build/release/bench/\w+|bench/peers/run\.py|bench/(python|resp|scrapy)_bench\.py|bench/cluster_crawl\.py|bench/serial_parts\.py|bench/start_cost\.py|bench/scale\.sh)( |$)", "measures for minutes"),
     (r"trawl serve |redis-cli ", "one serves until it ends, the other needs it: e2e.serve_clients runs them"),
     (r".*rediss?://", "needs a crawl in Redis: e2e.shared_crawl runs them"),
     (r"for port in 7001 7002|redis-server ", "starts servers that stay: e2e.cluster_crawl starts its own"),

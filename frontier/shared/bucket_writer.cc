@@ -24,6 +24,11 @@ constexpr std::uint64_t kSegmentBytes = 1u << 20;
 // Batches in one pipeline, when many are sent again.
 constexpr std::size_t kSentAtOnce = 64;
 
+// Another program's data is where a message goes, until somebody removes it.
+bool is_in_the_way(const BucketStore::Written& push) {
+  return push.code == Code::kFailed && push.error && push.error->code == ErrorCode::kCorrupt;
+}
+
 }  // namespace
 
 void BucketWriter::begin(BucketId id, std::string token, const BucketMeta& meta,
@@ -166,7 +171,7 @@ Result<void> BucketWriter::send(std::span<Bucket*> buckets, std::span<const Redi
       bool again = one.code == Code::kFull || one.code == Code::kUnknown;
       if (i < sent.size()) {
         again = settle(*sent[i].first, sent[i].second, one);
-      } else if (!again) {
+      } else if (again = again || is_in_the_way(one); !again) {
         pushed[sent_pushes[i - sent.size()]] = true;
         --left;
         if (one.code == Code::kFailed && !refused) refused = one.error;

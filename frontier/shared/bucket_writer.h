@@ -65,8 +65,8 @@ class BucketWriter {
   // It is owned no more.
   void end(BucketId bucket);
   // Writes a batch of each of several buckets, at most one of each, and pushes; all at once. What
-  // Redis has no memory for waits until there is some, and nothing else does. Errors: a push was
-  // refused, or it gave up.
+  // Redis has no memory for waits until there is some, a push to a key that another program uses
+  // until that is gone, and nothing else does. Errors: a push was refused, or it gave up.
   Result<void> write(std::span<Part> parts, std::span<const RedisCommand> pushes = {});
   // A renewal found the bucket at this version: sends again what it lacks.
   Result<void> check(BucketId bucket, std::uint64_t version);

@@ -46,8 +46,8 @@ tl::unexpected<Error> damaged_value(std::string_view key, std::string_view what)
 
 Error foreign_key(std::string_view key, std::string_view is, std::string_view expected) {
   return {ErrorCode::kCorrupt,
-          fmt::format("the key {} in Redis is a {}, not a {}: another program uses this name; give "
-                      "the crawl another cluster.name",
+          fmt::format("the key {} in Redis is a {}, not a {}: another program uses this name; "
+                      "remove or rename that key, or give the crawl another cluster.name",
                       key, is, expected)};
 }
 
@@ -80,6 +80,8 @@ Error explain_refusal(RedisClient& client, const RedisCommand& command, const Re
       if (answer.reply->text == expected) continue;
       return foreign_key(key, answer.reply->text, expected);
     }
+    return {ErrorCode::kCorrupt,
+            fmt::format("the key {} in Redis had the type of another program's", command.key())};
   }
   return {ErrorCode::kIo, fmt::format("Redis answers for the key {}: {}", command.key(), text)};
 }

@@ -37,7 +37,8 @@ namespace trawl {
 // each URL that was admitted is in Redis when a call returns, with the bucket or in its inbox.
 //
 // Redis out of memory: batches that make it larger wait, and so does the call; the others go
-// through meanwhile. Later groups cannot: their pages may rely on URLs that wait (N4).
+// through meanwhile. So do messages for an inbox whose key another program uses. Later groups
+// cannot: their pages may rely on URLs that wait (N4).
 //
 // One thread at a time, the committer, except where it says so.
 class SharedWriter {

@@ -399,8 +399,38 @@ TEST_F(SharedStoreTest, ABucketThatCannotBePassedOnIsReportedToo) {
   server_->cli({"set", "{crawl:3}i", "not an inbox"});
   OwnerBatches owner(3);
   owner.admit(url_of(host_in(3), 1));
-  EXPECT_FALSE(owner.write(*store));
+  auto written = std::async(std::launch::async, [&] { return owner.write(*store); });
+  wait_for([&] { return !store->waits_for().empty(); });
+  store->give_up();
+  EXPECT_EQ(written.get().error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(lost_, ElementsAre(std::pair(BucketId{3}, ErrorCode::kInUse)));
+}
+
+TEST_F(SharedStoreTest, MessagesWaitWhileAnotherProgramUsesTheKeyOfAnInbox) {
+  auto store = open();
+  const std::string host = host_in(3);
+  take(*store, 3, "a");
+  server_->cli({"set", "{crawl:8}i", "another program's"});
+  OwnerBatches owner(3);
+  owner.admit(url_of(host, 1));
+  const UrlRequest eighth{.url = "http://eighth.test/"}, ninth{.url = "http://ninth.test/"};
+  const std::vector<LinksForOwner> links = {
+      {.bucket = 8, .requests = encode_requests(std::span(&eighth, 1))},
+      {.bucket = 9, .requests = encode_requests(std::span(&ninth, 1))}};
+  const std::vector<BatchPart> parts = {owner.part()};
+  auto written = std::async(std::launch::async, [&] { return store->write_parts(parts, links); });
+  wait_for([&] { return !store->waits_for().empty(); });
+  EXPECT_THAT(store->waits_for(), HasSubstr("{crawl:8}i in Redis is a string, not a list"));
+  EXPECT_THAT(passed_on(9), ElementsAre("http://ninth.test/")) << "goes through";
+  EXPECT_THAT(read_queue(*store, host), ElementsAre(url_of(host, 1)));
+  EXPECT_EQ(written.wait_for(milliseconds(300)), std::future_status::timeout);
+
+  server_->cli({"rename", "{crawl:8}i", "{crawl:8}theirs"});
+  EXPECT_TRUE(written.get());
+  EXPECT_THAT(store->waits_for(), IsEmpty());
+  EXPECT_THAT(passed_on(8), ElementsAre("http://eighth.test/"));
+  EXPECT_THAT(passed_on(9), ElementsAre("http://ninth.test/")) << "once";
+  EXPECT_THAT(lost_, IsEmpty());
 }
 
 // Without waiting for replicas, what was acknowledged may be taken back too.

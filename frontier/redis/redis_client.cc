@@ -41,9 +41,10 @@ const NotReady* not_ready(const RedisReply& reply) {
   return found == kAll.end() ? nullptr : &*found;
 }
 
-// Without the place in the script, which says nothing to its user.
-std::string_view without_place(std::string_view text) {
-  return text.substr(0, text.find(" script: "));
+// Without the place in the script, which says nothing to its user; and without a full stop.
+std::string_view to_be_continued(std::string_view text) {
+  text = text.substr(0, text.find(" script: "));
+  return text.substr(0, text.find_last_not_of('.') + 1);
 }
 
 }  // namespace
@@ -364,7 +365,7 @@ void RedisClient::settle(const RedisCommand& command, RedisReply reply, const Re
   if (const NotReady* const why = not_ready(reply)) {
     waiting.pauses = true;
     answer.trouble = fmt::format("the Redis node {} does not execute commands now: {}", node.text(),
-                                 without_place(reply.text));
+                                 to_be_continued(reply.text));
     if (!why->what_to_do.empty()) answer.trouble += fmt::format("; {}", why->what_to_do);
     return;
   }

@@ -216,6 +216,7 @@ TEST(RedisClient, ReadOnlyAndUnansweredCommandsAreSentAgain) {
   const RedisAnswer refused = client->run_one(set("a", "1"), {.patience = milliseconds(200)});
   EXPECT_FALSE(refused.reply.has_value());
   EXPECT_THAT(refused.trouble, HasSubstr("NOREPLICAS"));
+  EXPECT_THAT(refused.trouble, HasSubstr("to write; see min-replicas-to-write"));
   auto ready = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(milliseconds(200));
     server.cli({"config", "set", "min-replicas-to-write", "0"});

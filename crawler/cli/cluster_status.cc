@@ -132,11 +132,14 @@ Result<ClusterState> state_of(SharedCrawl& crawl, milliseconds wait) {
   return state;
 }
 
+// What a silent member said last: others may own its buckets by now.
 std::string members_text(const MemberReadings& readings) {
   std::string text;
   for (const MemberTable::Seen& member : readings.members) {
-    text += fmt::format("{:<7} {:>5} buckets  {}\n", readings.is_alive(member) ? "alive" : "silent",
-                        member.record.buckets, printable(member.name));
+    const bool is_alive = readings.is_alive(member);
+    text += fmt::format("{:<7} {:>9} buckets  {}\n", is_alive ? "alive" : "silent",
+                        fmt::format("{}{}", is_alive ? "" : "had ", member.record.buckets),
+                        printable(member.name));
   }
   return text;
 }

@@ -268,7 +268,7 @@ class SharedCrawl:
         self.test.check(status["nodes"][0]["memory_bytes"] > 100_000, "memory", status)
         for pattern in (r"^members +1 alive, 1 silent$", r"^open +205: 200 queued, 5 deferred$",
                         r"^inboxes +1 messages in 1 buckets$", r"oldest has waited for 1\S* or longer",
-                        r"^alive +7 buckets  host-a:/s$", r"^silent +3 buckets  dead:/x$",
+                        r"^alive +7 buckets  host-a:/s$", r"^silent +had 3 buckets  dead:/x$",
                         rf"^node +127\.0\.0\.1:{self.server.port}: .*Redis \d"):
             self.test.check(re.search(pattern, text, re.M), f"status: no {pattern!r}", text)
         # When it has ended, its buckets are those of a silent member.

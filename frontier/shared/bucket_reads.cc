@@ -22,6 +22,29 @@ constexpr std::size_t kCommands = 4096;
 // Keys of fingerprints read at once, of a megabyte each.
 constexpr std::uint64_t kSegments = 8;
 
+// From the replies to HMGET of the key `m` and LLEN of the inbox and the commands.
+Result<void> read_state(const std::string& key, const std::vector<RedisReply>& replies,
+                        BucketStore::State& state) {
+  const auto& fields = replies[0].elements;
+  if (fields.size() != 5) return damaged_value(key, "HMGET answers with less");
+  const auto number = [&](std::size_t at) {
+    return fields[at].is_nil() ? std::uint64_t{0} : number_in(fields[at].text);
+  };
+  const auto version = number(2), open = number(4);
+  if (!version || !open) return damaged_value(key, "its fields v and open must be whole numbers");
+  const auto counters =
+      fields[3].text.empty() ? std::optional(Counters{}) : decode_counters(fields[3].text);
+  if (!counters) return damaged_value(key, "its field c holds no totals");
+  state.exists = std::ranges::any_of(fields, [](const auto& one) { return !one.is_nil(); });
+  state.token = fields[0].text;
+  state.version = *version;
+  state.open = *open;
+  state.counters = *counters;
+  state.messages = static_cast<std::uint64_t>(replies[1].integer);
+  state.commands = static_cast<std::uint64_t>(replies[2].integer);
+  return {};
+}
+
 }  // namespace
 
 Result<RedisReply> BucketStore::read(const RedisCommand& command) {
@@ -88,31 +111,20 @@ Result<std::vector<BucketStore::State>> BucketStore::states(BucketId count) {
   }
   auto answers = client_.run(commands, {.patience = patience_});
   std::vector<State> states(count);
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    auto reply = checked_reply(client_, commands[i], std::move(answers[i]));
-    if (!reply) return tl::unexpected(reply.error());
-    State& state = states[i / kCommands];
-    if (i % kCommands != 0) {
-      const auto size = static_cast<std::uint64_t>(reply->integer);
-      (i % kCommands == 1 ? state.messages : state.commands) = size;
-      continue;
+  for (BucketId bucket = 0; bucket < count; ++bucket) {
+    const std::size_t first = bucket * kCommands;
+    std::vector<RedisReply> replies;
+    Result<void> read;
+    for (std::size_t i = first; i < first + kCommands && read; ++i) {
+      auto reply = checked_reply(client_, commands[i], std::move(answers[i]));
+      if (!reply) read = tl::unexpected(reply.error());
+      if (reply) replies.push_back(std::move(*reply));
     }
-    const auto& fields = reply->elements;
-    if (fields.size() != 5) return damaged_value(commands[i].key(), "HMGET answers with less");
-    const auto number = [&](std::size_t at) {
-      return fields[at].is_nil() ? std::uint64_t{0} : number_in(fields[at].text);
-    };
-    const auto version = number(2), open = number(4);
-    if (!version || !open)
-      return damaged_value(commands[i].key(), "its fields v and open must be whole numbers");
-    const auto counters =
-        fields[3].text.empty() ? std::optional(Counters{}) : decode_counters(fields[3].text);
-    if (!counters) return damaged_value(commands[i].key(), "its field c holds no totals");
-    state.exists = std::ranges::any_of(fields, [](const auto& one) { return !one.is_nil(); });
-    state.token = fields[0].text;
-    state.version = *version;
-    state.open = *open;
-    state.counters = *counters;
+    State& state = states[bucket];
+    if (read) read = read_state(commands[first].key(), replies, state);
+    if (read) continue;
+    if (read.error().code != ErrorCode::kCorrupt) return tl::unexpected(read.error());
+    state = {.damage = std::move(read.error())};
   }
   return states;
 }

@@ -47,6 +47,8 @@ class BucketStore {
     Counters counters = {};
     std::uint64_t messages = 0;  // that wait for its owner
     std::uint64_t commands = 0;
+    // A key of it is damaged, or another program's: then nothing else is known.
+    std::optional<Error> damage = {};
   };
 
   // How a write ended.
@@ -128,7 +130,7 @@ class BucketStore {
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   std::vector<Result<Owner>> owners(std::span<const BucketId> buckets);
-  // Of the buckets from 0 on. Errors: the first.
+  // Of the buckets from 0 on. Errors: the first, but not damage.
   Result<std::vector<State>> states(BucketId count);
   std::vector<Claimed> claim(std::span<const Claim> claims);
   // The owner's time counts from before the call.

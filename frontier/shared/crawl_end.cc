@@ -48,6 +48,8 @@ bool all_are_idle(const std::vector<BucketStore::State>& buckets,
 Result<CrawlEnd::Scan> CrawlEnd::scan() {
   auto buckets = store_.states(buckets_);
   if (!buckets) return tl::unexpected(buckets.error());
+  for (const BucketStore::State& bucket : *buckets)
+    if (bucket.damage) return tl::unexpected(*bucket.damage);
   Scan scan{.buckets = std::move(*buckets), .progress = {}};
   const SharedTotals totals = totals_of(scan.buckets);
   if (totals.messages > 0 || totals.commands > 0 || totals.claimed < totals.buckets) return scan;

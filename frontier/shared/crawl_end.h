@@ -34,6 +34,7 @@ class CrawlEnd {
   Result<bool> ended() {
     return progress().map([](const Progress& progress) { return progress.at_end(); });
   }
+  // Without what damaged buckets have.
   Result<SharedTotals> totals() { return store_.states(buckets_).map(totals_of); }
 
   // What progress() consists of: one look at all buckets, which alone proves nothing, and what

@@ -189,6 +189,12 @@ TEST_F(CrawlEndTest, DamageIsAnErrorWithItsKey) {
   EXPECT_THAT(progress(), HasSubstr("{crawl:2}m"));
   server_->cli({"hset", "{crawl:2}m", "open", "0", "c", "x"});
   EXPECT_THAT(progress(), HasSubstr("{crawl:2}m"));
+  write(3, counters(5, 4));
+  server_->cli({"set", "{crawl:4}i", "of another program"});
+  const auto totals = end_->totals();
+  ASSERT_TRUE(totals.has_value()) << totals.error().message;
+  EXPECT_EQ(totals->counters.admitted, 5u) << "of the other buckets";
+  EXPECT_EQ(totals->claimed, kFewBuckets - 2);
   server_->stop();
   EXPECT_NE(progress(), "");
 }

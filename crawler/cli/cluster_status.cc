@@ -84,9 +84,13 @@ struct ClusterState {
   std::uint64_t commands = 0;
   std::uint64_t owned = 0;   // buckets of members that are alive
   std::uint64_t silent = 0;  // buckets of others
-  // Buckets whose nodes are out of reach, and why.
-  std::uint64_t unknown = 0;
-  std::string trouble = {};
+  // Buckets about which nothing is known, and why.
+  struct Unread {
+    std::uint64_t buckets = 0;
+    std::string trouble = {};  // of the first
+  };
+  Unread unknown = {};  // their nodes are out of reach
+  Unread damaged = {};  // a key of theirs is damaged, or another program's
   // Inboxes whose first message was there at both readings, `between` apart.
   std::uint64_t standing = 0;
   milliseconds between{0};
@@ -113,8 +117,8 @@ Result<ClusterState> state_of(SharedCrawl& crawl, milliseconds wait) {
                      .between = std::chrono::floor<milliseconds>(end - begin)};
   for (const SharedCrawl::Bucket& bucket : state.buckets) {
     if (!bucket.trouble.empty()) {
-      ++state.unknown;
-      state.trouble = bucket.trouble;
+      auto& unread = bucket.is_damaged ? state.damaged : state.unknown;
+      if (unread.buckets++ == 0) unread.trouble = bucket.trouble;
       continue;
     }
     add_counters(state.sum, bucket.counters);
@@ -157,7 +161,8 @@ ordered_json members_json(const MemberReadings& readings) {
 }
 
 std::uint64_t nobody_of(const ClusterState& state) {
-  return state.buckets.size() - state.owned - state.silent - state.unknown;
+  return state.buckets.size() - state.owned - state.silent - state.unknown.buckets -
+         state.damaged.buckets;
 }
 
 std::string status_text(const ClusterState& state, const BegunCrawl& begun,
@@ -175,9 +180,11 @@ std::string status_text(const ClusterState& state, const BegunCrawl& begun,
                       : fmt::format("unknown: {}", printable(state.members.trouble)));
   line("buckets", fmt::format("{}: {} of living members, {} of others, {} of nobody", buckets,
                               state.owned, state.silent, nobody_of(state)));
-  if (state.unknown > 0) {
-    line("", fmt::format("{} unknown, and not in what follows: {}", state.unknown,
-                         printable(state.trouble)));
+  for (const auto& [unread, is] :
+       {std::pair(&state.unknown, "unknown"), {&state.damaged, "damaged"}}) {
+    if (unread->buckets == 0) continue;
+    line("", fmt::format("{} {}, and not in what follows: {}", unread->buckets, is,
+                         printable(unread->trouble)));
   }
   line("admitted", fmt::format("{} URLs", sum.admitted));
   line("completed", fmt::format("{}: {} succeeded, {} failed, {} skipped", sum.completed,
@@ -218,12 +225,11 @@ std::string status_json_text(const ClusterState& state, const BegunCrawl& begun,
                                    {"open", state.open},
                                    {"deferred", state.deferred}})
     json[key] = value;
-  json["buckets"] = {{"all", begun.config.buckets},
-                     {"of_living_members", state.owned},
-                     {"of_others", state.silent},
-                     {"of_nobody", nobody_of(state)},
-                     {"unknown", state.unknown}};
-  if (state.unknown > 0) json["trouble"] = state.trouble;
+  json["buckets"] = {{"all", begun.config.buckets},      {"of_living_members", state.owned},
+                     {"of_others", state.silent},        {"of_nobody", nobody_of(state)},
+                     {"unknown", state.unknown.buckets}, {"damaged", state.damaged.buckets}};
+  if (state.unknown.buckets > 0) json["trouble"] = state.unknown.trouble;
+  if (state.damaged.buckets > 0) json["damage"] = state.damaged.trouble;
   json["inbox"] = {{"messages", state.messages},
                    {"buckets", state.inboxes},
                    {"standing", state.standing},

@@ -125,7 +125,10 @@ Result<SharedSummary> summarize(SharedCrawl& crawl, std::size_t longest_queues) 
   Counters sum;
   std::uint64_t open = 0, deferred = 0;
   for (const SharedCrawl::Bucket& bucket : *buckets) {
-    if (!bucket.trouble.empty()) return error(ErrorCode::kUnavailable, bucket.trouble);
+    if (!bucket.trouble.empty()) {
+      return error(bucket.is_damaged ? ErrorCode::kCorrupt : ErrorCode::kUnavailable,
+                   bucket.trouble);
+    }
     add_counters(sum, bucket.counters);
     open += bucket.open;
     deferred += bucket.deferred;

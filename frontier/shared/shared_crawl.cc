@@ -122,7 +122,7 @@ Result<std::vector<SharedCrawl::Bucket>> SharedCrawl::survey(std::chrono::millis
     ask(keys_, bucket, commands);
   auto answers = client_->run(commands, {.patience = patience});
   std::vector<Bucket> all(begun_.config.buckets);
-  std::optional<Error> away;
+  std::optional<Error> first_trouble;
   std::size_t in_trouble = 0;
   for (BucketId id = 0; id < all.size(); ++id) {
     all[id].id = id;
@@ -130,23 +130,27 @@ Result<std::vector<SharedCrawl::Bucket>> SharedCrawl::survey(std::chrono::millis
     if (const auto node = client_->slots().node_of(commands[first].slot()))
       all[id].node = node->text();
     std::vector<RedisReply> replies;
-    for (std::size_t i = first; i < first + kQuestions && all[id].trouble.empty(); ++i) {
+    Result<void> read;
+    for (std::size_t i = first; i < first + kQuestions && read; ++i) {
       auto reply = checked_reply(*client_, commands[i], std::move(answers[i]));
-      if (reply) {
-        replies.push_back(std::move(*reply));
-      } else if (reply.error().code == ErrorCode::kUnavailable) {
-        all[id].trouble = reply.error().message;
-        away = std::move(reply.error());
-        ++in_trouble;
-      } else {
-        return tl::unexpected(reply.error());
-      }
+      if (!reply) read = tl::unexpected(reply.error());
+      if (reply) replies.push_back(std::move(*reply));
     }
-    if (!all[id].trouble.empty()) continue;
-    if (auto read = read_bucket(replies, commands[first].key(), all[id]); !read)
-      return tl::unexpected(read.error());
+    if (read) read = read_bucket(replies, commands[first].key(), all[id]);
+    if (read) continue;
+    const Error& error = read.error();
+    const bool is_damaged = error.code == ErrorCode::kCorrupt;
+    if (!is_damaged && error.code != ErrorCode::kUnavailable) return tl::unexpected(error);
+    Bucket unread;
+    unread.id = id;
+    unread.node = std::move(all[id].node);
+    unread.trouble = error.message;
+    unread.is_damaged = is_damaged;
+    all[id] = std::move(unread);
+    ++in_trouble;
+    if (!first_trouble) first_trouble = error;
   }
-  if (in_trouble == all.size()) return tl::unexpected(*away);
+  if (in_trouble == all.size()) return tl::unexpected(*first_trouble);
   return all;
 }
 

@@ -38,8 +38,9 @@ class SharedCrawl {
     std::uint64_t inbox = 0;      // messages
     std::uint64_t commands = 0;
     std::optional<MessageId> first_message;
-    std::string node;     // "10.0.0.1:6379"; empty: none has it
-    std::string trouble;  // why nothing else is known; empty: it is
+    std::string node;         // "10.0.0.1:6379"; empty: none has it
+    std::string trouble;      // why nothing else is known; empty: it is
+    bool is_damaged = false;  // the trouble is a key of its own, not its node
   };
   struct Node {
     std::string address;
@@ -60,8 +61,9 @@ class SharedCrawl {
   // What could not be checked.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
-  // All buckets, in order. While a node is out of reach its buckets are in trouble; kUnavailable if
-  // all are.
+  // All buckets, in order. While a node is out of reach its buckets are in trouble; so is one with
+  // a key that is damaged, or another program's. Errors: the first trouble, if all are in trouble;
+  // others of Redis.
   Result<std::vector<Bucket>> survey(std::chrono::milliseconds patience = kPatience);
   // The masters.
   std::vector<Node> nodes();

@@ -182,9 +182,27 @@ TEST_F(SharedCrawlTest, DamageIsNamedByItsKey) {
   ASSERT_FALSE(dump.has_value());
   EXPECT_THAT(dump.error().message, AllOf(HasSubstr(queue), HasSubstr("string, not a list")));
   server_->cli({"hset", written.keys().meta(bucket), "c", "x"});
+  const BucketId other = bucket == 7 ? 8 : 7;
+  server_->cli({"set", written.keys().inbox(other), "of another program"});
+  const auto buckets = crawl->survey();
+  ASSERT_TRUE(buckets.has_value()) << buckets.error().message;
+  for (const auto& one : *buckets)
+    EXPECT_EQ(one.is_damaged, one.id == bucket || one.id == other) << one.id << one.trouble;
+  EXPECT_THAT(buckets->at(bucket).trouble, HasSubstr(written.keys().meta(bucket)));
+  EXPECT_EQ(buckets->at(bucket).open, 0u) << "nothing is known";
+  EXPECT_THAT(buckets->at(other).trouble, HasSubstr(written.keys().inbox(other)));
+}
+
+TEST_F(SharedCrawlTest, ACrawlOfWhichNothingIsKnownIsAnError) {
+  const test::CrawlInRedis written(*client_, "c1");
+  const auto crawl = opened();
+  ASSERT_NE(crawl, nullptr);
+  for (const BucketId bucket : crawl->buckets())
+    server_->cli({"set", written.keys().meta(bucket), "of another program"});
   const auto buckets = crawl->survey();
   ASSERT_FALSE(buckets.has_value());
-  EXPECT_THAT(buckets.error().message, HasSubstr(written.keys().meta(bucket)));
+  EXPECT_EQ(buckets.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(buckets.error().message, HasSubstr(written.keys().meta(0)));
 }
 
 // The buckets of a cluster are on all its masters.

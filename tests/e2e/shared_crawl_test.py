@@ -322,9 +322,22 @@ class SharedCrawl:
     def damage_is_named_by_its_key(self):
         crawl = self.new_crawl()
         self.tool(crawl, "write", lines=lines_of(20))
+        url = self.server.url(crawl)
+        # The others are shown nevertheless.
+        self.server.cli("set", f"{{{crawl}:7}}i", "of another program")
+        key = rf"\{{{crawl}:7\}}i in Redis is a string"
+        status = self.expect(0, "cluster", "status", url)
+        self.test.check(re.search(f"1 damaged, and not in what follows: the key {key}", status), "status", status)
+        self.test.check(re.search(r"^admitted +\d", status, re.M), "the totals of the others", status)
+        status = json.loads(self.expect(0, "cluster", "status", url, "--json"))
+        self.same([status["buckets"][name] for name in ("all", "unknown", "damaged")], [64, 0, 1], "buckets")
+        self.test.check(re.search(key, status["damage"]), "the damage", status)
+        self.test.check(re.search(key, self.expect(0, "cluster", "buckets", url)), "the bucket")
+        listed = json.loads(self.expect(0, "cluster", "buckets", url, "--json"))
+        self.same([one["bucket"] for one in listed if "trouble" in one], [7], "damaged buckets")
+        self.server.cli("del", f"{{{crawl}:7}}i")
         for bucket in range(64):
             self.server.cli("hset", f"{{{crawl}:{bucket:x}}}m", "c", "nonsense")
-        url = self.server.url(crawl)
         self.expect(1, "frontier", "stats", url, says=[rf"\{{{crawl}:0\}}m", "holds no totals"])
         self.expect(1, "cluster", "status", url, says=["holds no totals"])
         for bucket in range(64):

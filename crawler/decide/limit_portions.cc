@@ -111,7 +111,7 @@ void LimitPortions::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool LimitPortions::end_if_used_up() {
+bool LimitPortions::end_if(const std::function<bool()>& used_up) {
   stop();
   asked_.store(false, std::memory_order_relaxed);
   const bool is_answered = take_portion().has_value();

@@ -64,9 +64,9 @@ class LimitPortions {
   // What is in hand is given back, and taken again by the new limit.
   void set_limit(std::optional<std::uint64_t> limit);
 
-  // For a crawler that is to end as used_up() says. Asks the source once more, and may wait for it.
+  // For a crawler that is to end as `used_up` says. Asks the source once more, and may wait for it.
   // True: nothing is left, and nothing is taken any more. False: there is more to use.
-  bool end_if_used_up();
+  bool end_if(const std::function<bool()>& used_up);
   // Ends the thread, gives back what is in hand, and counts what was used beyond it. Call when
   // nothing is used any more. Errors: those of the source. Later calls do nothing.
   Result<void> close();

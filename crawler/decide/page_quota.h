@@ -29,17 +29,28 @@ class PageQuota {
   // Takes up to `wanted` pages; returns how many. If several crawlers share the limit, there may be
   // more later unless used_up().
   std::uint64_t take(std::uint64_t wanted) {
-    return shared_ != nullptr ? shared_->use(wanted) : left_.take(wanted);
+    if (shared_ == nullptr) return left_.take(wanted);
+    // In this order: see used_up().
+    out_.fetch_add(wanted, std::memory_order_seq_cst);
+    takes_.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint64_t taken = shared_->use(wanted);
+    out_.fetch_sub(wanted - taken, std::memory_order_seq_cst);
+    return taken;
   }
   void give_back(std::uint64_t n) {
-    shared_ != nullptr ? shared_->give_back(n) : left_.give_back(n);
+    if (shared_ == nullptr) return left_.give_back(n);
+    shared_->give_back(n);
+    out_.fetch_sub(n, std::memory_order_seq_cst);
   }
   bool all_taken() const { return shared_ != nullptr ? !shared_->has_any() : !left_.has_any(); }
   // A page that was taken has been fetched.
-  void finish_one() { finished_.fetch_add(1, std::memory_order_relaxed); }
-  // With several crawlers: pages that this one is fetching may be given back.
+  void finish_one() {
+    finished_.fetch_add(1, std::memory_order_relaxed);
+    if (shared_ != nullptr) out_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  // All are finished, by this crawler and, as far as it knows, by the others.
   bool used_up() const {
-    if (shared_ != nullptr) return shared_->used_up();
+    if (shared_ != nullptr) return is_shared_used_up();
     return finished_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed);
   }
   // Nothing: there is none.
@@ -66,10 +77,21 @@ class PageQuota {
   }
 
  private:
+  // Pages that are out may be given back. If none is, what is in hand becomes less only by a take,
+  // which counts what it wants, then itself, and then takes. All seq_cst: so either a take is seen
+  // in `out_`, or what it took is still in hand, or `takes_` has changed.
+  bool is_shared_used_up() const {
+    const std::uint64_t takes = takes_.load(std::memory_order_seq_cst);
+    return out_.load(std::memory_order_seq_cst) == 0 && shared_->used_up() &&
+           takes_.load(std::memory_order_seq_cst) == takes;
+  }
+
   // Half of the range, so that giving back never overflows.
   static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max() / 2;
 
   LimitPortions* const shared_ = nullptr;
+  std::atomic<std::uint64_t> out_{0};    // taken, and neither finished nor given back
+  std::atomic<std::uint64_t> takes_{0};  // calls of take()
   std::atomic<std::uint64_t> limit_;
   Quota left_;
   std::uint64_t owed_ = 0;  // pages beyond a limit that was lowered

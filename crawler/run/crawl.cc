@@ -85,7 +85,8 @@ bool CrawlImpl::ended() {
   if (phase == CrawlPhase::kDraining) return true;
   if (reached_max_pages()) {
     // Not while others give back what they did not use.
-    if (is_shared() && !page_portions_->end_if_used_up()) return false;
+    if (is_shared() && !page_portions_->end_if([this] { return reached_max_pages(); }))
+      return false;
     context_->end_by(CrawlLimit::kPages);
     return true;
   }

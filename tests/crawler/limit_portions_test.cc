@@ -81,6 +81,14 @@ struct Member {
     portions.start();
   }
 
+  // Takes pages, and finishes them.
+  std::uint64_t fetch(std::uint64_t wanted) {
+    const std::uint64_t taken = pages.take(wanted);
+    for (std::uint64_t i = 0; i < taken; ++i)
+      pages.finish_one();
+    return taken;
+  }
+
   std::atomic<int> changes{0};
   std::atomic<int> failures{0};
   LimitPortions portions;
@@ -118,6 +126,8 @@ TEST(LimitPortions, NeverExceedTheLimitOverAllCrawlers) {
         const std::uint64_t got = pages.take(1 + round % 9);
         const std::uint64_t back = (round + static_cast<std::uint64_t>(i)) % 4 == 0 ? got / 2 : 0;
         pages.give_back(back);
+        for (std::uint64_t page = back; page < got; ++page)
+          pages.finish_one();
         fetched += got - back;
         if (got == 0) std::this_thread::sleep_for(milliseconds(1));
       }
@@ -150,7 +160,7 @@ TEST(LimitPortions, WhatAnotherCrawlerGivesBackCanBeTaken) {
   EXPECT_EQ(counter.taken(), 6u);
   taken = 0;
   wait_until([&] {
-    taken += other.pages.take(1);
+    taken += other.fetch(1);
     return taken == 4;
   });
   wait_until([&] {
@@ -183,14 +193,14 @@ TEST(LimitPortions, WithoutALimitTheUseIsCountedAndNeverWaits) {
 TEST(LimitPortions, ALimitMayComeLaterAndBeRaised) {
   SharedCounter counter;
   Member member(counter, std::nullopt);
-  EXPECT_EQ(member.pages.take(300), 300u);
+  EXPECT_EQ(member.fetch(300), 300u);
   member.pages.set_limit(200);
   wait_until([&] { return member.pages.used_up(); });
   EXPECT_EQ(member.pages.take(1), 0u);
   member.pages.set_limit(310);
   std::uint64_t taken = 0;
   wait_until([&] {
-    taken += member.pages.take(3);
+    taken += member.fetch(3);
     return member.pages.used_up();
   });
   // 200 of the 300 were counted when the limit was 200.
@@ -205,17 +215,18 @@ TEST(LimitPortions, AnEndTakesWhatOthersGaveBackAndThenNothing) {
   const auto other = counter.source();
   ASSERT_TRUE(other.take(100, 40).has_value());
   wait_until([&] {
-    member.pages.take(1);
+    member.fetch(1);
     return member.pages.used_up();
   });
+  const auto used_up = [&] { return member.pages.used_up(); };
   ASSERT_TRUE(other.give_back(40).has_value());
-  EXPECT_FALSE(member.portions.end_if_used_up());
+  EXPECT_FALSE(member.portions.end_if(used_up));
   wait_until([&] {
-    member.pages.take(1);
+    member.fetch(1);
     return member.pages.used_up();
   });
   EXPECT_EQ(counter.taken(), 100u);
-  EXPECT_TRUE(member.portions.end_if_used_up());
+  EXPECT_TRUE(member.portions.end_if(used_up));
   ASSERT_TRUE(other.give_back(40).has_value());
   const int calls = counter.calls();
   EXPECT_EQ(member.pages.take(1), 0u);
@@ -224,6 +235,30 @@ TEST(LimitPortions, AnEndTakesWhatOthersGaveBackAndThenNothing) {
   EXPECT_EQ(counter.calls(), calls);
   EXPECT_TRUE(member.portions.close().has_value());
   EXPECT_EQ(counter.taken(), 60u);
+}
+
+// A thread that looks for leases takes pages, and gives back what it did not get.
+TEST(LimitPortions, AreNotUsedUpWhileAThreadMayGiveThemBack) {
+  SharedCounter counter;
+  Member member(counter, 3);
+  std::uint64_t fetched = 0;
+  wait_until([&] { return (fetched += member.fetch(1)) == 2; });
+  wait_until([&] { return member.pages.take(1) == 1; });
+  wait_until([&] { return member.pages.take(1) == 0 && member.portions.used_up(); });
+  std::atomic<bool> ends{false};
+  member.pages.give_back(1);
+  std::thread looks([&] {
+    while (!ends) {
+      const std::uint64_t n = member.pages.take(3);
+      member.pages.give_back(n);
+    }
+  });
+  for (int i = 0; i < 200'000; ++i)
+    ASSERT_FALSE(member.pages.used_up());
+  ends = true;
+  looks.join();
+  EXPECT_EQ(member.fetch(3), 1u);
+  wait_until([&] { return member.pages.used_up(); });
 }
 
 TEST(LimitPortions, BytesAreCountedAfterwards) {

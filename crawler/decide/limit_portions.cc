@@ -54,7 +54,9 @@ std::uint64_t LimitPortions::use(std::uint64_t wanted) {
   std::int64_t used = 0;
   do {
     used = std::min(std::max<std::int64_t>(before, 0), static_cast<std::int64_t>(wanted));
-  } while (!in_hand_.compare_exchange_weak(before, before - used, std::memory_order_relaxed));
+    // release: pairs with used_up().
+  } while (!in_hand_.compare_exchange_weak(before, before - used, std::memory_order_release,
+                                           std::memory_order_relaxed));
   if (wanted > 0) ask_if_low(before - used);
   return static_cast<std::uint64_t>(used);
 }

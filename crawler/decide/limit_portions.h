@@ -54,7 +54,9 @@ class LimitPortions {
   // Nothing is in hand, and nothing is left for any crawler. What others give back later changes
   // it, as does give_back().
   bool used_up() const {
-    return is_limited() && in_hand() <= 0 && all_taken_.load(std::memory_order_relaxed);
+    // acquire: pairs with use(), so that who finds nothing in hand sees what its takers did before.
+    return is_limited() && in_hand_.load(std::memory_order_acquire) <= 0 &&
+           all_taken_.load(std::memory_order_relaxed);
   }
   // Of the limit, by all crawlers, some seconds old; what others have in hand counts as used.
   // Nothing: there is no limit, or it is not known yet.

@@ -30,7 +30,7 @@ class PageQuota {
   // more later unless used_up().
   std::uint64_t take(std::uint64_t wanted) {
     if (shared_ == nullptr) return left_.take(wanted);
-    // In this order: see used_up().
+    // seq_cst, all three, and in this order: pair with is_shared_used_up().
     out_.fetch_add(wanted, std::memory_order_seq_cst);
     takes_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint64_t taken = shared_->use(wanted);
@@ -40,12 +40,14 @@ class PageQuota {
   void give_back(std::uint64_t n) {
     if (shared_ == nullptr) return left_.give_back(n);
     shared_->give_back(n);
+    // seq_cst: pairs with is_shared_used_up(): who sees it sees what was given back.
     out_.fetch_sub(n, std::memory_order_seq_cst);
   }
   bool all_taken() const { return shared_ != nullptr ? !shared_->has_any() : !left_.has_any(); }
   // A page that was taken has been fetched.
   void finish_one() {
     finished_.fetch_add(1, std::memory_order_relaxed);
+    // seq_cst: pairs with is_shared_used_up().
     if (shared_ != nullptr) out_.fetch_sub(1, std::memory_order_seq_cst);
   }
   // All are finished, by this crawler and, as far as it knows, by the others.
@@ -78,9 +80,10 @@ class PageQuota {
 
  private:
   // Pages that are out may be given back. If none is, what is in hand becomes less only by a take,
-  // which counts what it wants, then itself, and then takes. All seq_cst: so either a take is seen
+  // which counts what it wants, then itself, and then takes. So either a take is seen
   // in `out_`, or what it took is still in hand, or `takes_` has changed.
   bool is_shared_used_up() const {
+    // seq_cst, all three: pair with take() and give_back(), as said above.
     const std::uint64_t takes = takes_.load(std::memory_order_seq_cst);
     return out_.load(std::memory_order_seq_cst) == 0 && shared_->used_up() &&
            takes_.load(std::memory_order_seq_cst) == takes;

@@ -482,7 +482,7 @@ void SharedFrontierImpl::watch() {
     watched_.wait_until(watching_, Clock::now() + pace);
     if (stops_) return;
     const MutexUnlock unlocked(watching_);
-    if (!replicated_ && Clock::now() - touched > std::chrono::seconds(1)) {
+    if (Clock::now() - touched > std::chrono::seconds(1)) {
       touched = Clock::now();
       static_cast<void>(impl_.touch_store());  // SharedStore::write_parts()
     }

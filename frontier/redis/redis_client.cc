@@ -96,7 +96,11 @@ void RedisClient::finish(std::span<RedisExchange> exchanges, Time until) {
   for (RedisExchange& one : exchanges) {
     one.give_up();
     stale_ = stale_ || one.broken();
-    if (one.broken()) connections_.erase(one.node());
+    if (!one.broken()) continue;
+    const auto connection = connections_.find(one.node());
+    if (connection == connections_.end()) continue;
+    if (connection->second.is_ready()) ++breaks_[one.node()];
+    connections_.erase(connection);
   }
 }
 

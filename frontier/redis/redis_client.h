@@ -73,6 +73,11 @@ class RedisClient {
   Result<void> refresh();
 
   const SlotMap& slots() const noexcept { return slots_; }
+  // How often the connection to a node has broken: it may have been started again since.
+  std::uint64_t breaks(const RedisAddress& node) const {
+    const auto found = breaks_.find(node);
+    return found == breaks_.end() ? 0 : found->second;
+  }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -96,6 +101,7 @@ class RedisClient {
   std::optional<RedisTls> tls_;
   SlotMap slots_{options_.replica_patience};
   std::map<RedisAddress, RedisConnection> connections_;
+  std::map<RedisAddress, std::uint64_t> breaks_;
   std::size_t asked_ = 0;  // which node was asked for the map last
   Time refreshed_{};       // when; also without success
   bool stale_ = true;      // something points to another map

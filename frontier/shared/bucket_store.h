@@ -172,6 +172,8 @@ class BucketStore {
 
   // The node that has the bucket, as far as it is known.
   std::optional<RedisAddress> node_of(BucketId bucket) const;
+  // How often this store's connection to the node has broken.
+  std::uint64_t breaks(const RedisAddress& node) const { return client_.breaks(node); }
   // Looks again, if the last look is some seconds ago or a node is away, as each other call does.
   void look_for_nodes() { client_.run({}, {.patience = patience_}); }
 

@@ -230,7 +230,7 @@ void BucketWriter::forget_first(Bucket& bucket) {
 void BucketWriter::forget_old(Bucket& bucket) {
   const SteadyTime old = options_.clock() - options_.kept;
   while (!bucket.kept.empty() && bucket.kept.front().number <= bucket.done &&
-         (options_.replicated || bucket.kept.front().at <= old || bytes_ > options_.max_bytes))
+         (bucket.kept.front().at <= old || bytes_ > options_.max_bytes))
     forget_first(bucket);
 }
 

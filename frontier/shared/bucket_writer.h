@@ -31,9 +31,7 @@ namespace trawl {
 class BucketWriter {
  public:
   struct Options {
-    // With `replicated`, what was answered is not taken back, and nothing is kept after that. Else
-    // batches are kept for this time, as long as they take up to so many bytes in all.
-    bool replicated = true;
+    // Batches are kept for this time, as long as they take up to so many bytes in all.
     std::chrono::milliseconds kept{10'000};
     std::uint64_t max_bytes = 64u << 20;
     // Whether to end the wait for Redis.

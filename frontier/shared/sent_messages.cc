@@ -16,7 +16,7 @@ std::uint64_t bytes_of(const RedisCommand& command) {
 }  // namespace
 
 void SentMessages::expect(BucketId bucket, const NodeOf& node_of) {
-  if (!nodes_.contains(bucket)) nodes_[bucket] = node_of(bucket).value_or(RedisAddress{});
+  if (!nodes_.contains(bucket)) nodes_[bucket] = node_of(bucket).value_or(Node{});
 }
 
 void SentMessages::add(BucketId bucket, RedisCommand message, SteadyTime now) {

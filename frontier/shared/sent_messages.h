@@ -18,12 +18,19 @@
 
 namespace trawl {
 
-// Without waiting for replicas, messages that were acknowledged are gone with their node, and
-// nobody notices but the sender, who sees that another node has the bucket now. So they are kept
-// and sent to it again. Owners take a message twice without harm. Not thread-safe.
+// Messages that were acknowledged may be gone with their node: without a replica that has them, or
+// if both were killed before they had written them to their files, which a busy disk holds up. Then
+// nobody notices but the sender, who sees that another node has the bucket now, or that the node
+// may have been started again. So they are kept and sent again. Owners take a message twice without
+// harm. Not thread-safe.
 class SentMessages {
  public:
-  using NodeOf = std::function<std::optional<RedisAddress>(BucketId)>;
+  struct Node {
+    RedisAddress address;
+    std::uint64_t breaks = 0;  // RedisClient::breaks()
+    bool operator==(const Node&) const = default;
+  };
+  using NodeOf = std::function<std::optional<Node>(BucketId)>;
 
   // Kept for this time, as long as they take up to so many bytes; longer than it takes to notice
   // that the nodes have changed.
@@ -35,8 +42,8 @@ class SentMessages {
   // Redis has acknowledged it now.
   void add(BucketId bucket, RedisCommand message, SteadyTime now);
   // Those whose buckets are on another node than the one that had acknowledged them, or perhaps
-  // were since. They are taken out: add() them again when they are acknowledged. Looks from time to
-  // time only.
+  // were since, or whose node may have been started again. They are taken out: add() them again
+  // when they are acknowledged. Looks from time to time only.
   struct Message {
     BucketId bucket = 0;
     RedisCommand command;
@@ -57,7 +64,7 @@ class SentMessages {
   std::deque<Sent> sent_;
   std::uint64_t bytes_ = 0;
   // The node of each bucket when its first message was sent, or it last moved.
-  std::map<BucketId, RedisAddress> nodes_;
+  std::map<BucketId, Node> nodes_;
   std::optional<SteadyTime> looked_;
 };
 

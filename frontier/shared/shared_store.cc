@@ -63,8 +63,7 @@ SharedStore::SharedStore(Options options, Connections connections)
       writer_(connections_.writer->buckets_of_one_thread(), options_.identity, writer_options()) {}
 
 SharedWriter::Options SharedStore::writer_options() const {
-  return {.replicated = options_.replicated,
-          .writer = {.kept = options_.kept,
+  return {.writer = {.kept = options_.kept,
                      .max_bytes = options_.max_kept_bytes,
                      .gives_up = [this] { return gives_up_.load(std::memory_order_relaxed); },
                      .clock = options_.clock},

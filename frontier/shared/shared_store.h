@@ -56,8 +56,8 @@ class SharedStore final : public Store {
     // write_parts() fails. Called once in that; end() it afterwards, not in the call.
     std::function<void(BucketId, const Error&)> lost = {};
     std::function<SteadyTime()> clock = [] { return std::chrono::steady_clock::now(); };
-    // Without `replicated`, batches are kept for this time, and messages for others longer; each
-    // take up to so many bytes.
+    // Batches are kept for this time, and messages for others longer; each take up to so many
+    // bytes.
     std::chrono::milliseconds kept{10'000};
     std::uint64_t max_kept_bytes = 64u << 20;
     // How long one attempt to reach Redis takes, hence how long calls go on after give_up().
@@ -79,7 +79,7 @@ class SharedStore final : public Store {
   // Has a take() that is under way fail, or forgets what one that failed has left. From any thread;
   // not for a bucket that was written.
   void end_load(BucketId bucket);
-  // The bucket was lost in another way than by a write. Without `replicated` a failover may have
+  // The bucket was lost in another way than by a write. A failover may have
   // taken back what was written last: passes on to its inbox what that admitted. Then end() it.
   // Errors: as of write_parts().
   Result<void> pass_on(BucketId bucket);
@@ -91,7 +91,7 @@ class SharedStore final : public Store {
 
   // Only of a store with one bucket. Errors: as of write_parts(); kInUse if it is lost.
   Result<void> write(const StoreBatch& batch) override;
-  // See GroupWriterOptions. Without `replicated`, call it at least every few seconds, if only with
+  // See GroupWriterOptions. Call it at least every few seconds, if only with
   // nothing: it sends again what a failover has taken back. Errors: kUnavailable after give_up();
   // Redis refuses messages.
   Result<void> write_parts(std::span<const BatchPart> parts, std::span<const LinksForOwner> links);

@@ -20,7 +20,6 @@ constexpr std::size_t kMostOfACommand = 1u << 20;
 SharedWriter::SharedWriter(BucketStore& store, const UrlIdentity& identity, Options options)
     : store_(store),
       identity_(identity),
-      replicated_(options.replicated),
       lost_(options.lost),
       clock_(options.writer.clock),
       sent_(options.messages_kept, options.writer.max_bytes),
@@ -28,7 +27,6 @@ SharedWriter::SharedWriter(BucketStore& store, const UrlIdentity& identity, Opti
 
 BucketWriter::Options SharedWriter::writer_options(Options& options) {
   BucketWriter::Options writer = std::move(options.writer);
-  writer.replicated = replicated_;
   writer.waits = [this](std::string_view why) {
     const MutexLock lock(mutex_);
     waits_for_ = why;
@@ -53,10 +51,8 @@ Result<void> SharedWriter::write(std::span<const Part> parts,
       current_.passed_on += add_unowned(part, messages);
     }
   }
-  if (!replicated_) {
-    add_behind(written);
-    current_.repeated += add_taken_back(messages);
-  }
+  add_behind(written);
+  current_.repeated += add_taken_back(messages);
   auto done = deliver(written, std::move(messages));
   if (auto finished = finish(written); !finished && done) done = finished;
   publish_counts();
@@ -115,10 +111,15 @@ std::uint64_t SharedWriter::add_unowned(const Part& part, Messages& messages) {
   return add_new_urls(part.id, urls, messages);
 }
 
+std::optional<SentMessages::Node> SharedWriter::node_of(BucketId bucket) const {
+  const auto address = store_.node_of(bucket);
+  if (!address) return std::nullopt;
+  return SentMessages::Node{.address = *address, .breaks = store_.breaks(*address)};
+}
+
 std::uint64_t SharedWriter::add_taken_back(Messages& messages) {
   store_.look_for_nodes();
-  auto moved =
-      sent_.take_moved(clock_(), [this](BucketId bucket) { return store_.node_of(bucket); });
+  auto moved = sent_.take_moved(clock_(), [this](BucketId bucket) { return node_of(bucket); });
   for (SentMessages::Message& message : moved) {
     messages.buckets.push_back(message.bucket);
     messages.commands.push_back(std::move(message.command));
@@ -156,12 +157,9 @@ void SharedWriter::add_behind(std::vector<BucketWriter::Part>& parts) {
 }
 
 Result<void> SharedWriter::deliver(std::span<BucketWriter::Part> parts, Messages messages) {
-  if (!replicated_) {
-    for (const BucketId bucket : messages.buckets)
-      sent_.expect(bucket, [this](BucketId id) { return store_.node_of(id); });
-  }
+  for (const BucketId bucket : messages.buckets)
+    sent_.expect(bucket, [this](BucketId id) { return node_of(id); });
   if (auto sent = writer_.write(parts, messages.commands); !sent) return sent;
-  if (replicated_) return {};
   for (std::size_t i = 0; i < messages.commands.size(); ++i)
     sent_.add(messages.buckets[i], std::move(messages.commands[i]), clock_());
   return {};
@@ -220,7 +218,6 @@ bool SharedWriter::is_lost(BucketId bucket) const {
 }
 
 void SharedWriter::note_version(BucketId bucket, std::uint64_t version) {
-  if (replicated_) return;  // what was acknowledged stays
   const MutexLock lock(mutex_);
   versions_[bucket] = version;
 }

@@ -44,13 +44,11 @@ namespace trawl {
 class SharedWriter {
  public:
   struct Options {
-    bool replicated = true;
     BucketWriter::Options writer;  // without `waits`
     // A bucket was lost by a write; called once, when its URLs are in its inbox, or that failed,
     // which is an error of the call.
     std::function<void(BucketId, const Error&)> lost = {};
-    // Messages are kept for this time without `replicated`, longer than it takes to notice that the
-    // nodes have changed.
+    // Messages are kept for this time, longer than it takes to notice that the nodes have changed.
     std::chrono::milliseconds messages_kept{30'000};
   };
   struct Counts : BucketWriter::Counts {
@@ -70,7 +68,7 @@ class SharedWriter {
     const StoreBatch* batch = nullptr;
   };
   // As GroupWriterOptions::write_parts. What the batches that were written change is also changed
-  // in their buckets. Without `replicated`, call it every few seconds. Errors: it gave up; Redis
+  // in their buckets. Call it every few seconds. Errors: it gave up; Redis
   // refuses messages.
   Result<void> write(std::span<const Part> parts, std::span<const LinksForOwner> links);
   // Passes on what may be lost with a bucket.
@@ -105,6 +103,7 @@ class SharedWriter {
   void add_messages(BucketId bucket, std::vector<std::string> bodies, Messages& messages);
   std::uint64_t add_new_urls(BucketId bucket, const std::vector<NewUrls>& urls, Messages& messages);
   std::uint64_t add_unowned(const Part& part, Messages& messages);
+  std::optional<SentMessages::Node> node_of(BucketId bucket) const;
   std::uint64_t add_taken_back(Messages& messages);
   void add_behind(std::vector<BucketWriter::Part>& parts);
   Result<void> deliver(std::span<BucketWriter::Part> parts, Messages messages);
@@ -113,7 +112,6 @@ class SharedWriter {
 
   BucketStore& store_;
   const UrlIdentity& identity_;
-  const bool replicated_;
   const std::function<void(BucketId, const Error&)> lost_;
   const std::function<SteadyTime()> clock_;
   OneAtATime writing_;

@@ -12,9 +12,9 @@ using std::chrono::milliseconds;
 
 TEST(SentMessages, ThoseWhoseBucketHasMovedSinceTheyWereSentAreSentAgain) {
   SentMessages sent(milliseconds(30'000), 1u << 20);
-  const RedisAddress master{.host = "127.0.0.1", .port = 7000};
-  const RedisAddress replica{.host = "127.0.0.1", .port = 7001};
-  std::map<BucketId, RedisAddress> nodes = {{1, master}, {2, master}};
+  const SentMessages::Node master{.address = {.host = "127.0.0.1", .port = 7000}};
+  const SentMessages::Node replica{.address = {.host = "127.0.0.1", .port = 7001}};
+  std::map<BucketId, SentMessages::Node> nodes = {{1, master}, {2, master}};
   const auto node_of = [&](BucketId bucket) { return std::optional(nodes.at(bucket)); };
   SteadyTime now{std::chrono::hours(1)};
   const auto moved = [&] {
@@ -37,6 +37,8 @@ TEST(SentMessages, ThoseWhoseBucketHasMovedSinceTheyWereSentAreSentAgain) {
   EXPECT_EQ(moved(), std::vector<BucketId>{});
   nodes[2] = replica;
   EXPECT_EQ(moved(), std::vector<BucketId>{2});
+  nodes[2].breaks = 1;
+  EXPECT_EQ(moved(), std::vector<BucketId>{2}) << "the node may have been started again";
   EXPECT_GT(sent.bytes(), 0u);
 }
 

@@ -80,8 +80,8 @@ class PageQuota {
 
  private:
   // Pages that are out may be given back. If none is, what is in hand becomes less only by a take,
-  // which counts what it wants, then itself, and then takes. So either a take is seen
-  // in `out_`, or what it took is still in hand, or `takes_` has changed.
+  // which counts what it wants, then itself, and then takes. So either a take is seen in `out_`, or
+  // what it took is still in hand, or `takes_` has changed.
   bool is_shared_used_up() const {
     // seq_cst, all three: pair with take() and give_back(), as said above.
     const std::uint64_t takes = takes_.load(std::memory_order_seq_cst);

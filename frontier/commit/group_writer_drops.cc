@@ -1,8 +1,8 @@
 // GroupWriter: dropping a host.
 //
-// It can delete millions of URLs. It goes part by part, with a batch after each group,
-// so that other operations do not wait long. It reads the host's queue for that, which nothing else
-// does here: see CommitReads.
+// It can delete millions of URLs. It goes part by part, with a batch after each group, so that
+// other operations do not wait long. It reads the host's queue for that, which nothing else does
+// here: see CommitReads.
 #include <cassert>
 #include <utility>
 

@@ -42,9 +42,9 @@ class OwnershipThread {
     std::function<void(BucketId)> to_release;
     // As lost; its node has lost the bucket's data. It is not claimed again.
     std::function<void(BucketId)> emptied;
-    // After each renewal, for SharedDurability::kAsync: what the bucket's last batch in Redis was.
-    // If it is before one that was acknowledged when this was called for the bucket the last time,
-    // a failover has taken batches back: BucketWriter::check().
+    // After each renewal: what the bucket's last batch in Redis was. If it is before one that was
+    // acknowledged when this was called for the bucket the last time, a failover has taken batches
+    // back: BucketWriter::check().
     std::function<void(std::span<const BucketOwnership::Events::Renewed>)> renewed;
     // What does not work, and is tried again; once, until recovered() is called: TroubleReport.
     std::function<void(const Error&)> trouble;

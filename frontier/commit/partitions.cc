@@ -12,6 +12,7 @@ Partitions::Partitions(std::unique_ptr<Partition> only) : shared_(false), slots_
   Slot& slot = slots_.front();
   slot.partition = std::move(only);
   // Relaxed: no other thread knows this object yet.
+  slot.writing.store(slot.partition.get(), std::memory_order_relaxed);
   slot.admitting.store(slot.partition.get(), std::memory_order_relaxed);
   next_deferred_.store(slot.partition->next_deferred(), std::memory_order_relaxed);
 }
@@ -27,9 +28,10 @@ void Partitions::open(std::uint32_t bucket, std::unique_ptr<Partition> partition
     Slot& slot = slots_[bucket];
     assert(!slot.partition);
     slot.partition = std::move(partition);
-    // release, here and below: pairs with openings() and admitting().
+    // release, here and below: pairs with openings(), writing() and admitting().
     const std::uint32_t epoch = openings_.fetch_add(1, std::memory_order_release) + 1;
     slot.partition->set_epoch(epoch);
+    slot.writing.store(slot.partition.get(), std::memory_order_release);
     slot.admitting.store(slot.partition.get(), std::memory_order_release);
   }
   set_next_deferred(bucket, deferred);
@@ -60,6 +62,8 @@ void Partitions::remove(std::uint32_t bucket) {
   assert(shared_ && !is_open(bucket));
   {
     const WriterLock lock(mutex_);
+    // Relaxed: the writer's own, as is this call.
+    slots_[bucket].writing.store(nullptr, std::memory_order_relaxed);
     slots_[bucket].partition.reset();
   }
   set_next_deferred(bucket, Partition::kNever);

@@ -53,7 +53,10 @@ class Partitions {
   void lose(std::uint32_t bucket);
 
   // For the writer. The partition that has the bucket, open or closed; null: none.
-  Partition* writing(std::uint32_t bucket) const noexcept { return slots_[bucket].partition.get(); }
+  Partition* writing(std::uint32_t bucket) const noexcept {
+    // acquire: pairs with open(), which another thread may be calling.
+    return slots_[bucket].writing.load(std::memory_order_acquire);
+  }
   // One that is open, if there is one.
   Partition* any_open() const noexcept;
   void remove(std::uint32_t bucket);
@@ -75,7 +78,8 @@ class Partitions {
  private:
   struct Slot {
     std::atomic<Partition*> admitting{nullptr};
-    std::unique_ptr<Partition> partition;  // changes with mutex_ held; read by the writer without
+    std::atomic<Partition*> writing{nullptr};  // `partition`, for the writer
+    std::unique_ptr<Partition> partition;      // read and changed with mutex_ held
   };
   template <class Visit>
   void for_each(Visit visit) const TRAWL_REQUIRES_SHARED(mutex_) {

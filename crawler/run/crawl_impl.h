@@ -130,6 +130,7 @@ class CrawlImpl final : public Crawl {
   // Logs when crawlers come and go, and what of Redis this one waits for.
   void watch_cluster();
   void tell_share(const ClusterStatus& status, std::chrono::steady_clock::time_point now);
+  void note_gained(const ClusterStatus& status, std::chrono::steady_clock::time_point now);
   void limit_waits();
   // Applies what each run does at its start (held URLs that its rules allow, failed URLs that are
   // due, parked hosts) to the buckets that this crawler got. Returns whether that is in progress,

@@ -149,11 +149,14 @@ void CrawlImpl::watch_cluster() {
       room_log(LogRoom::kFrontier).warn("the crawl waits for Redis: {}", status.waits_for);
   }
   if (status.waits_for.empty()) tell_share(status, now);
-  if (status.gained != gained_) {
-    gained_ = status.gained;
-    gained_at_ = now;
-  }
+  note_gained(status, now);
   watched_status_ = std::move(status);
+}
+
+void CrawlImpl::note_gained(const ClusterStatus& status, steady_clock::time_point now) {
+  if (status.gained == gained_) return;
+  gained_ = status.gained;
+  gained_at_ = now;
 }
 
 // The totals are some seconds old; those of a finished crawl have nothing open. The exit code
@@ -187,6 +190,8 @@ bool CrawlImpl::settles_buckets(const Progress* end) {
     if (settling_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return true;
     if (const auto done = settling_.get(); !done) context_->stop_with(done.error());
   }
+  // The end may come sooner than the next look, even before the second one.
+  if (end != nullptr) note_gained(*cluster(), now);
   if (gained_ == settled_) return end != nullptr && may_settle_more(*end);
   if (end == nullptr && now < gained_at_ + kCalm) return false;
   const FrontierStats own = stats();

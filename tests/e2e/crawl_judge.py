@@ -5,6 +5,8 @@ import collections
 
 # Kernel's times of arrival are exact; a crawler's turns are, to the microsecond.
 TOLERANCE = 0.004
+# A request that a crawler sent just before it was killed arrives this much later at most.
+UNDER_WAY = 0.05
 ROBOTS = "/robots.txt"
 
 # What happened to some crawlers (their user agents; None: all) from `at` to `until`: pages that they
@@ -85,15 +87,15 @@ def repeats(fetches):
 
 def judge_repeats(fetches, faults, window, most):
     """A page is fetched again only if its first fetch was by a crawler that a fault hit within
-    `window` seconds; `most` such pages for each crawler that was hit. Returns the problems, and how
-    many repeats each kind of fault caused."""
+    `window` seconds, or by a request that was on its way then; `most` such pages for each crawler
+    that was hit. Returns the problems, and how many repeats each kind of fault caused."""
     problems, causes = [], collections.Counter()
     by_fault = collections.Counter()
     for first, again in repeats(fetches):
         # The nearest fault: with several the count is that of one.
         causing = [fault for fault in faults
                    if (fault.agents is None or first.agent in fault.agents)
-                   and fault.at - window <= first.at <= fault.until and again.at >= fault.at]
+                   and fault.at - window <= first.at <= fault.until + UNDER_WAY and again.at >= fault.at]
         if not causing:
             problems.append(f"{first.host}{first.path} was fetched at {first.at:.3f} by {first.agent} and again "
                             f"{again.at - first.at:.3f} s later by {again.agent}, without a cause")

@@ -77,6 +77,10 @@ def wrong_repeats(test, log):
     problems, causes = judge.judge_repeats([*log, again], [kill], 1.0, 5)
     test.check(not problems and causes == {"kill": 1}, "a double fetch after a kill", problems)
     test.check(judge.judge_repeats([*log, again], [kill._replace(agents={"c0"})], 1.0, 5)[0], "another was killed")
+    under_way = kill._replace(at=at - 0.01, until=at - 0.01)
+    test.check(not judge.judge_repeats([*log, again], [under_way], 1.0, 5)[0], "a request on its way at the kill")
+    after = kill._replace(at=at - 0.5, until=at - 0.5)
+    test.check(judge.judge_repeats([*log, again], [after], 1.0, 5)[0], "a request long after the kill")
     test.check(judge.judge_repeats([*log, again], [kill._replace(at=at + 5, until=at + 5)], 1.0, 5)[0],
                "it was killed long after")
     test.check(judge.judge_repeats([*log, again], [kill._replace(at=at + 61, until=at + 61)], 100.0, 5)[0],

@@ -41,7 +41,8 @@ class RedisCommand {
   bool repeatable() const noexcept { return repeatable_; }
   std::uint16_t slot() const noexcept { return slot_; }
   const std::string& key() const noexcept { return key_; }
-  const std::vector<std::string>& keys() const noexcept { return keys_; }
+  // Of a script.
+  std::vector<std::string> keys() const;
 
   // Appends it as bytes; `with_text`: a script as its text instead of its SHA-1.
   void encode(std::string& out, bool with_text) const;
@@ -51,7 +52,7 @@ class RedisCommand {
   std::string name_;
   const RedisScript* script_ = nullptr;
   std::string key_;
-  std::vector<std::string> keys_;  // of a script
+  std::size_t keys_ = 0;  // of a script, among the arguments
   std::uint16_t slot_;
   bool repeatable_ = true;
   std::size_t count_ = 0;

@@ -1,11 +1,19 @@
 #include "frontier/shared/bucket_keys.h"
 
+#include <array>
+#include <charconv>
+
 #include <fmt/format.h>
 
 namespace trawl {
 
 std::string BucketKeys::key(BucketId bucket, std::string_view name) const {
-  return fmt::format("{{{}:{:x}}}{}", crawl_, bucket, name);
+  std::array<char, 8> digits;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), bucket, 16).ptr;
+  std::string key;
+  key.reserve(crawl_.size() + digits.size() + name.size() + 3);
+  key.append("{").append(crawl_).append(":").append(digits.data(), end).append("}").append(name);
+  return key;
 }
 
 std::string BucketKeys::crawl_key(std::string_view name) const {

@@ -147,11 +147,11 @@ Result<void> BucketWriter::send(std::span<Bucket*> buckets, std::span<const Redi
     std::vector<RedisCommand> commands;
     std::vector<std::pair<Bucket*, std::uint64_t>> sent;
     for (Bucket* bucket : buckets) {
-      if (bucket->lost) continue;
-      std::size_t n = 0;
-      for (const Sent& batch : bucket->kept) {
-        if (batch.number <= bucket->done) continue;
-        if (n++ == kSentAtOnce) break;
+      if (bucket->lost || bucket->done == bucket->last) continue;
+      const std::size_t first = bucket->done + 1 - bucket->kept.front().number;
+      const std::size_t end = std::min(bucket->kept.size(), first + kSentAtOnce);
+      for (std::size_t at = first; at < end; ++at) {
+        const Sent& batch = bucket->kept[at];
         commands.push_back(batch.command);
         sent.emplace_back(bucket, batch.number);
       }

@@ -52,6 +52,22 @@ TEST(RedisCommand, SlotsAreThoseOfTheSpecification) {
   EXPECT_EQ(hash_slot("foo{bar}{zap}"), hash_slot("bar"));
 }
 
+TEST(RedisCommandTest, IsEncodedAsTheProtocolHasIt) {
+  std::string bytes;
+  RedisCommand("SET", "k").arg("k").arg("a\r\nb").encode(bytes, false);
+  EXPECT_EQ(bytes, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n");
+}
+
+TEST(RedisCommandTest, AScriptKnowsItsKeys) {
+  const RedisScript script("return 1");
+  const std::vector<std::string> keys = {"{c:1}m", "{c:1}\r\n$7"};
+  RedisCommand command(script, keys);
+  command.arg("an argument");
+  EXPECT_EQ(command.keys(), keys);
+  EXPECT_EQ(command.key(), keys[0]);
+  EXPECT_TRUE(RedisCommand("GET", "k").arg("k").keys().empty());
+}
+
 TEST(RedisCommand, IsEncodedAsAnArrayOfStrings) {
   std::string bytes;
   set("key", std::string("a\r\n\0b", 5)).encode(bytes, false);

@@ -43,8 +43,9 @@ std::string_view body_of(std::string_view element) {
 // What the Done functions change.
 struct InboxReader::Shared {
   struct Bucket {
-    std::uint64_t opened = 0;  // by which open()
-    SteadyTime next_look{};
+    std::uint64_t opened = 0;    // by which open()
+    SteadyTime next_messages{};  // when to look for them
+    SteadyTime next_commands{};
     milliseconds pause{0};
     bool messages_under_way = false;
     bool command_under_way = false;
@@ -53,6 +54,14 @@ struct InboxReader::Shared {
     std::uint64_t commands = 0;
     std::string head;  // of the inbox: the beginning of its first element
     SteadyTime head_since{};
+
+    // When to look, unless what was found is still under way.
+    SteadyTime messages_due(bool has_room) const {
+      return messages_under_way || !has_room ? SteadyTime::max() : next_messages;
+    }
+    SteadyTime commands_due() const {
+      return command_under_way ? SteadyTime::max() : next_commands;
+    }
   };
 
   // The bucket, unless it was closed since.
@@ -185,10 +194,10 @@ void InboxReader::run() {
   SteadyTime rests_until{};
   MutexLock lock(shared.mutex);
   while (!shared.stopping) {
+    const bool has_room = shared.bytes_under_way < 2 * options_.max_bytes;
     SteadyTime next = SteadyTime::max();
     for (const auto& [id, bucket] : shared.buckets)
-      if (!bucket.messages_under_way || !bucket.command_under_way)
-        next = std::min(next, bucket.next_look);
+      next = std::min({next, bucket.messages_due(has_room), bucket.commands_due()});
     if (next == SteadyTime::max()) {
       shared.changed.wait(shared.mutex);
       continue;
@@ -200,15 +209,14 @@ void InboxReader::run() {
       continue;
     }
     std::vector<Read> reads;
-    const bool has_room = shared.bytes_under_way < 2 * options_.max_bytes;
     for (const auto& [id, bucket] : shared.buckets) {
-      if (bucket.next_look > now + kTogether) continue;
-      if (bucket.messages_under_way && bucket.command_under_way) continue;
-      const bool reads_messages = !bucket.messages_under_way && has_room;
+      const bool reads_messages = bucket.messages_due(has_room) <= now + kTogether;
+      const bool reads_commands = bucket.commands_due() <= now + kTogether;
+      if (!reads_messages && !reads_commands) continue;
       reads.push_back({.opened = bucket.opened,
                        .waiting = {.bucket = id,
                                    .messages = reads_messages ? 1u : 0u,
-                                   .commands = bucket.command_under_way ? 0 : kMostCommands}});
+                                   .commands = reads_commands ? kMostCommands : 0}});
     }
     lock.unlock();
     const std::size_t most = options_.max_bytes / message_bytes_ / reads.size();
@@ -290,14 +298,16 @@ void InboxReader::note(std::vector<Read>& reads) {
     Shared::Bucket* const bucket = shared_->find(read.waiting.bucket, read.opened);
     if (bucket == nullptr) continue;
     if (read.has_failed) {
-      bucket->next_look = now + options_.after_failure;
+      bucket->next_messages = bucket->next_commands = now + options_.after_failure;
       continue;
     }
-    const bool came = read.messages + read.commands > 0;
-    bucket->pause = came ? options_.soon : std::min(2 * bucket->pause, options_.idle);
-    bucket->next_look = now + bucket->pause;
-    if (read.waiting.commands > 0) bucket->commands = read.commands;
+    if (read.waiting.commands > 0) {
+      bucket->commands = read.commands;
+      bucket->next_commands = now + options_.idle;
+    }
     if (read.waiting.messages == 0) continue;
+    bucket->pause = read.messages > 0 ? options_.soon : std::min(2 * bucket->pause, options_.idle);
+    bucket->next_messages = now + bucket->pause;
     bucket->is_long = read.messages == read.waiting.messages;
     if (!bucket->is_long || bucket->messages < read.messages) bucket->messages = read.messages;
     if (bucket->head != read.head) bucket->head_since = now;
@@ -319,7 +329,7 @@ void InboxReader::give(Read& read) {
   }
   const auto done = [&](bool is_command) {
     return [shared = shared_, given = read.given, id, opened = read.opened, is_command,
-            idle = options_.idle](const Result<void>& result) {
+            soon = options_.soon, idle = options_.idle](const Result<void>& result) {
       const MutexLock lock(shared->mutex);
       if (!is_command) shared->bytes_under_way -= given->bytes;
       if (result)
@@ -328,8 +338,14 @@ void InboxReader::give(Read& read) {
       shared->changed.notify_all();
       Shared::Bucket* const bucket = shared->find(id, opened);
       if (bucket == nullptr) return;
-      (is_command ? bucket->command_under_way : bucket->messages_under_way) = false;
-      bucket->next_look = Clock::now() + (result ? milliseconds(0) : idle);
+      const SteadyTime now = Clock::now();
+      if (is_command) {
+        bucket->command_under_way = false;
+        bucket->next_commands = result ? now : now + idle;
+      } else {
+        bucket->messages_under_way = false;
+        bucket->next_messages = !result ? now + idle : bucket->is_long ? now : now + soon;
+      }
     };
   };
   if (has_messages) events_.take(id, read.given->messages, done(false));

@@ -29,8 +29,8 @@
 namespace trawl {
 
 // The owner takes messages and commands off their lists by its batches (StoreBatch::take_message(),
-// take_command()); until then they stay there, and are read again after a restart. All open buckets
-// are read in one pipeline: soon again where something came, less often where nothing comes.
+// take_command()); until then they stay there, and are read again after a restart. The buckets that
+// are due are read in one pipeline: soon again where messages came, less often where none come.
 //
 // What cannot be decoded is set apart, in the bucket's key `w`, and what is behind it goes on.
 // Thread-safe: no call waits for Redis.
@@ -58,8 +58,8 @@ class InboxReader {
     std::function<void()> recovered;
   };
   struct Options {
-    // Between two looks at a bucket: after something came; doubled to the second one while nothing
-    // comes.
+    // Between two looks for messages of a bucket: after some came, unless there are more; doubled
+    // to the second one while none comes. The second one between two looks for commands.
     std::chrono::milliseconds soon{20};
     std::chrono::milliseconds idle{250};
     // Of a bucket that could not be read.

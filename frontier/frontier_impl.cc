@@ -16,7 +16,7 @@ namespace {
 // With at most this many URLs waiting, all queues are counted before open() returns.
 constexpr std::uint64_t kCountedAtOnce = 20'000;
 // A batch of a bucket costs Redis as much as some pages do: pages of a bucket are collected.
-constexpr std::chrono::milliseconds kSharedDelay{10};
+constexpr std::chrono::milliseconds kSharedDelay{30};
 
 }  // namespace
 

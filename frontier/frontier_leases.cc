@@ -143,12 +143,14 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
 }
 
 // A commit to Redis costs as much for one page as for several of a bucket: it is hurried only when
-// the leases have run out, and many of them because they wait for it.
+// all open leases wait for it, or half of them and there are no more.
 bool FrontierImpl::commit_would_help(std::uint32_t shard) const {
   const std::uint64_t queued = commits_->queued();
-  const std::uint64_t leased = shards_[shard]->leased();
-  return partitions_->is_shared() ? !leases_.has_any() && queued >= leased
-                                  : kShort * queued >= leased;
+  if (!partitions_->is_shared()) return kShort * queued >= shards_[shard]->leased();
+  std::uint64_t leased = 0;
+  for (const auto& one : shards_)
+    leased += one->leased();
+  return queued >= leased || (!leases_.has_any() && 2 * queued >= leased);
 }
 
 bool FrontierImpl::lacks_lease(std::uint32_t shard) const {

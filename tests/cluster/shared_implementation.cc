@@ -37,7 +37,8 @@ class WaitsForTheEnd final : public FrontierDecorator<WaitsForTheEnd> {
       : FrontierDecorator(std::move(frontier)) {}
 
   Result<Progress> progress() const override {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    // An idle crawler looks at least once a second.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
     for (;;) {
       auto progress = inner().progress();
       const bool leased = progress && inner().stats()->leased > 0;

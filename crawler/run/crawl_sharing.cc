@@ -191,11 +191,12 @@ bool CrawlImpl::settles_buckets(const Progress* end) {
     if (const auto done = settling_.get(); !done) context_->stop_with(done.error());
   }
   // The end may come sooner than the next look, even before the second one.
-  if (end != nullptr) note_gained(*cluster(), now);
+  const ClusterStatus status = end != nullptr ? *cluster() : watched_status_;
+  note_gained(status, now);
   if (gained_ == settled_) return end != nullptr && may_settle_more(*end);
   if (end == nullptr && now < gained_at_ + kCalm) return false;
   const FrontierStats own = stats();
-  const bool revives = settled_ == 0 && is_alone(watched_status_) && own.hosts_parked > 0;
+  const bool revives = settled_ == 0 && is_alone(status) && own.hosts_parked > 0;
   settled_ = gained_;
   if (!opened_.resumed || !is_settling_time() || (own.held + own.set_aside_failed == 0 && !revives))
     return end != nullptr && may_settle_more(*end);

@@ -22,19 +22,17 @@ Partitions::Partitions(std::uint32_t buckets) : shared_(true), slots_(buckets) {
 }
 
 void Partitions::open(std::uint32_t bucket, std::unique_ptr<Partition> partition) {
-  const std::int64_t deferred = partition->next_deferred();
-  {
-    const WriterLock lock(mutex_);
-    Slot& slot = slots_[bucket];
-    assert(!slot.partition);
-    slot.partition = std::move(partition);
-    // release, here and below: pairs with openings(), writing() and admitting().
-    const std::uint32_t epoch = openings_.fetch_add(1, std::memory_order_release) + 1;
-    slot.partition->set_epoch(epoch);
-    slot.writing.store(slot.partition.get(), std::memory_order_release);
-    slot.admitting.store(slot.partition.get(), std::memory_order_release);
-  }
-  set_next_deferred(bucket, deferred);
+  const WriterLock lock(mutex_);
+  Slot& slot = slots_[bucket];
+  assert(!slot.partition);
+  slot.partition = std::move(partition);
+  // release, here and below: pairs with openings(), writing() and admitting().
+  const std::uint32_t epoch = openings_.fetch_add(1, std::memory_order_release) + 1;
+  slot.partition->set_epoch(epoch);
+  slot.writing.store(slot.partition.get(), std::memory_order_release);
+  slot.admitting.store(slot.partition.get(), std::memory_order_release);
+  // With the lock still held: the writer may defer a URL of the bucket at once.
+  find_next_deferred();
 }
 
 void Partitions::close(std::uint32_t bucket) {

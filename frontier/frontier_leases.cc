@@ -27,7 +27,7 @@ namespace trawl {
 namespace {
 
 // When 1/kShort of a shard's leases wait to be committed, a caller that wants more hurries the
-// commit.
+// commit, unless that goes to Redis: see commit_would_help().
 constexpr std::uint64_t kShort = 4;
 
 std::optional<std::uint64_t> change_of(const EndedLease& lease) {
@@ -143,10 +143,11 @@ Result<std::vector<Lease>> FrontierImpl::lease_from(std::uint32_t shard, std::si
 }
 
 // A commit to Redis costs as much for one page as for several of a bucket: it is hurried only when
-// all open leases wait for it, or half of them and there are no more.
+// as many operations wait as leases are open, or half as many and there are no more leases.
 bool FrontierImpl::commit_would_help(std::uint32_t shard) const {
   const std::uint64_t queued = commits_->queued();
   if (!partitions_->is_shared()) return kShort * queued >= shards_[shard]->leased();
+  if (queued == 0) return false;  // without the locks of the shards
   std::uint64_t leased = 0;
   for (const auto& one : shards_)
     leased += one->leased();

@@ -43,7 +43,7 @@ Result<void> check_descriptors(std::uint32_t connections) {
 
 std::uint32_t most_leases(const CrawlConfig& config) {
   const std::uint32_t connections = config.fetch.connections;
-  // Redis gets first the links and then the end, each up to 30 ms later: more pages wait, and the
+  // Redis gets first the links and then the end, and both are collected: more pages wait, and the
   // more do, the fewer writes.
   const std::uint32_t ending = config.cluster.enabled() ? connections : connections / 16;
   return connections + std::max(ending, kLeastEnding);

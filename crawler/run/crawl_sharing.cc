@@ -191,7 +191,8 @@ bool CrawlImpl::settles_buckets(const Progress* end) {
     if (const auto done = settling_.get(); !done) context_->stop_with(done.error());
   }
   // The end may come sooner than the next look, even before the second one.
-  const ClusterStatus status = end != nullptr ? *cluster() : watched_status_;
+  const auto at_end = end != nullptr ? cluster() : std::nullopt;
+  const ClusterStatus& status = at_end ? *at_end : watched_status_;
   note_gained(status, now);
   if (gained_ == settled_) return end != nullptr && may_settle_more(*end);
   if (end == nullptr && now < gained_at_ + kCalm) return false;

@@ -2,7 +2,7 @@
 // consistency.
 //
 // Waking a thread costs more than queueing an operation, so most operations wake nobody: the
-// committer dozes for kMaxDelay and then takes what came in. Three things end a doze early: an
+// committer dozes for max_delay_ and then takes what came in. Three things end a doze early: an
 // urgent operation, kEnough queued operations, and hurry(). A caller that waits commits itself, or,
 // if it cannot, hurries (help()): its operation wakes nobody by being queued. After
 // kDozesBeforeSleep dozes without work the committer sleeps until an operation arrives. A wake-up

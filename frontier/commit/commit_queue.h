@@ -46,7 +46,7 @@ namespace trawl {
 // threads that lease or offer. bench/serial_parts.py measures what is left.
 //
 // Writing a group costs about as much as several operations, and so does waking the committer. So
-// operations are committed within kMaxDelay, sooner if a caller waits or calls hurry(), and
+// operations are committed within `max_delay`, sooner if a caller waits or calls hurry(), and
 // immediately after an idle time. A caller that waits commits the group itself unless another
 // thread is committing or the group is large: a switch between threads costs more than a small
 // group.
@@ -171,7 +171,7 @@ class CommitQueue {
   // How the committer rests.
   enum class Rest : std::uint8_t {
     kNone,
-    kDozing,  // for kMaxDelay at most
+    kDozing,  // for max_delay_ at most
     kAsleep,  // until an operation arrives
   };
   void wait_for_room();

@@ -60,7 +60,7 @@ void Partitions::remove(std::uint32_t bucket) {
   assert(shared_ && !is_open(bucket));
   {
     const WriterLock lock(mutex_);
-    // Relaxed: the writer's own, as is this call.
+    // Relaxed: only the writer reads it, which calls this; open() follows under the mutex.
     slots_[bucket].writing.store(nullptr, std::memory_order_relaxed);
     slots_[bucket].partition.reset();
   }

@@ -76,7 +76,10 @@ RedisCommand::RedisCommand(std::string_view name, std::string_view key)
     : name_(name), key_(key), slot_(hash_slot(key)) {}
 
 RedisCommand::RedisCommand(const RedisScript& script, std::span<const std::string> keys)
-    : script_(&script), key_(keys.front()), keys_(keys.size()), slot_(hash_slot(keys.front())) {
+    : script_(&script),
+      key_(keys.front()),
+      key_count_(keys.size()),
+      slot_(hash_slot(keys.front())) {
   arg(keys.size());
   for (const std::string& key : keys) {
     assert(hash_slot(key) == slot_);
@@ -92,10 +95,10 @@ RedisCommand& RedisCommand::arg(std::string_view value) {
 
 std::vector<std::string> RedisCommand::keys() const {
   std::vector<std::string> keys;
-  if (keys_ == 0) return keys;
+  if (key_count_ == 0) return keys;
   std::string_view rest = arguments_;
   take_argument(rest);  // how many there are
-  while (keys.size() < keys_)
+  while (keys.size() < key_count_)
     keys.emplace_back(take_argument(rest));
   return keys;
 }

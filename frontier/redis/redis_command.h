@@ -41,7 +41,7 @@ class RedisCommand {
   bool repeatable() const noexcept { return repeatable_; }
   std::uint16_t slot() const noexcept { return slot_; }
   const std::string& key() const noexcept { return key_; }
-  // Of a script.
+  // Of a script; others have none. They are decoded: for the text of an error.
   std::vector<std::string> keys() const;
 
   // Appends it as bytes; `with_text`: a script as its text instead of its SHA-1.
@@ -52,7 +52,7 @@ class RedisCommand {
   std::string name_;
   const RedisScript* script_ = nullptr;
   std::string key_;
-  std::size_t keys_ = 0;  // of a script, among the arguments
+  std::size_t key_count_ = 0;  // of a script, the first arguments
   std::uint16_t slot_;
   bool repeatable_ = true;
   std::size_t count_ = 0;

@@ -58,8 +58,9 @@ class InboxReader {
     std::function<void()> recovered;
   };
   struct Options {
-    // Between two looks for messages of a bucket: after some came, unless there are more; doubled
-    // to the second one while none comes. The second one between two looks for commands.
+    // Between two looks for messages of a bucket: `soon` after some came, unless there are more;
+    // doubled up to `idle` while none come. `idle` also between two looks for commands, unless one
+    // was executed, and after a batch that failed.
     std::chrono::milliseconds soon{20};
     std::chrono::milliseconds idle{250};
     // Of a bucket that could not be read.

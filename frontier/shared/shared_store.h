@@ -79,9 +79,9 @@ class SharedStore final : public Store {
   // Has a take() that is under way fail, or forgets what one that failed has left. From any thread;
   // not for a bucket that was written.
   void end_load(BucketId bucket);
-  // The bucket was lost in another way than by a write. A failover may have
-  // taken back what was written last: passes on to its inbox what that admitted. Then end() it.
-  // Errors: as of write_parts().
+  // The bucket was lost in another way than by a write. A failover may have taken back what was
+  // written last: passes on to its inbox what that admitted. Then end() it. Errors: as of
+  // write_parts().
   Result<void> pass_on(BucketId bucket);
   // A renewal found the bucket at this version. If a failover took batches back, the next
   // write_parts() sends them again; that may have neither parts nor links.
@@ -91,9 +91,9 @@ class SharedStore final : public Store {
 
   // Only of a store with one bucket. Errors: as of write_parts(); kInUse if it is lost.
   Result<void> write(const StoreBatch& batch) override;
-  // See GroupWriterOptions. Call it at least every few seconds, if only with
-  // nothing: it sends again what a failover has taken back. Errors: kUnavailable after give_up();
-  // Redis refuses messages.
+  // See GroupWriterOptions. Call it at least every few seconds, if only with nothing: it sends
+  // again what a failover has taken back. Errors: kUnavailable after give_up(); Redis refuses
+  // messages.
   Result<void> write_parts(std::span<const BatchPart> parts, std::span<const LinksForOwner> links);
 
   // From now on nothing waits for a Redis that is away or full.

@@ -68,8 +68,7 @@ class SharedWriter {
     const StoreBatch* batch = nullptr;
   };
   // As GroupWriterOptions::write_parts. What the batches that were written change is also changed
-  // in their buckets. Call it every few seconds. Errors: it gave up; Redis
-  // refuses messages.
+  // in their buckets. Call it every few seconds. Errors: it gave up; Redis refuses messages.
   Result<void> write(std::span<const Part> parts, std::span<const LinksForOwner> links);
   // Passes on what may be lost with a bucket.
   Result<void> pass_on(BucketId bucket);

@@ -52,13 +52,7 @@ TEST(RedisCommand, SlotsAreThoseOfTheSpecification) {
   EXPECT_EQ(hash_slot("foo{bar}{zap}"), hash_slot("bar"));
 }
 
-TEST(RedisCommandTest, IsEncodedAsTheProtocolHasIt) {
-  std::string bytes;
-  RedisCommand("SET", "k").arg("k").arg("a\r\nb").encode(bytes, false);
-  EXPECT_EQ(bytes, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\na\r\nb\r\n");
-}
-
-TEST(RedisCommandTest, AScriptKnowsItsKeys) {
+TEST(RedisCommand, AScriptKnowsItsKeys) {
   const RedisScript script("return 1");
   const std::vector<std::string> keys = {"{c:1}m", "{c:1}\r\n$7"};
   RedisCommand command(script, keys);

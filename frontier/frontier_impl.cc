@@ -25,7 +25,7 @@ FrontierImpl::FrontierImpl(const EmbeddedOptions& options, FrontierParts parts)
       retry_(options.retry),
       has_real_clock_(parts.real_clock),
       clock_(options_.testing.clock, options_.testing.wall_clock, parts.clock),
-      memory_(MemoryPlan::of(options.store.max_memory)),
+      memory_(MemoryPlan::of(options.store.max_memory, options.seen.mode == FilterMode::kExact)),
       ledger_(parts.ledger),
       ends_follow_links_(parts.ends_follow_links),
       progress_of_all_(std::move(parts.progress_of_all)),

@@ -15,14 +15,14 @@ constexpr std::uint64_t kMostDepths = std::uint64_t{16} << 30;
 
 }  // namespace
 
-MemoryPlan MemoryPlan::of(std::uint64_t max_memory) {
+MemoryPlan MemoryPlan::of(std::uint64_t max_memory, bool exact) {
   const std::uint64_t percent = (std::max(max_memory, kLeast) - kFixed) / 100;
   return {.write_buffers = 22 * percent,
           .block_cache = 20 * percent,
           .heads = 16 * percent,
           .commits = 10 * percent,
-          .ledger_cache = 6 * percent,
-          .depths = std::min(6 * percent, kMostDepths)};
+          .ledger_cache = exact ? 6 * percent : 0,
+          .depths = std::min((exact ? 12 : 18) * percent, kMostDepths)};
 }
 
 }  // namespace trawl

@@ -189,16 +189,25 @@ TEST(Records, FingerprintsRoundTrip) {
 }
 
 TEST(MemoryPlan, LeavesRoomForWhatIsNotPlanned) {
-  for (const std::uint64_t mib : {64, 256, 1024, 65536}) {
-    const std::uint64_t whole = mib << 20;
-    const MemoryPlan plan = MemoryPlan::of(whole);
+  const auto check = [](std::uint64_t whole, bool exact) {
+    const MemoryPlan plan = MemoryPlan::of(whole, exact);
     const std::uint64_t parts = plan.write_buffers + plan.block_cache + plan.heads + plan.commits +
                                 plan.ledger_cache + plan.depths;
-    EXPECT_LE(parts, whole / 100 * 80);
+    EXPECT_LE(parts, whole / 100 * 86);
     EXPECT_GE(parts, whole / 100 * 50);
-    for (const std::uint64_t part : {plan.write_buffers, plan.block_cache, plan.heads, plan.commits,
-                                     plan.ledger_cache, plan.depths})
+    for (const std::uint64_t part :
+         {plan.write_buffers, plan.block_cache, plan.heads, plan.commits, plan.depths})
       EXPECT_GE(part, 2u << 20);
+    if (exact) {
+      EXPECT_GE(plan.ledger_cache, 2u << 20);
+    } else {
+      EXPECT_EQ(plan.ledger_cache, 0u);
+    }
+  };
+  for (const std::uint64_t mib : {64, 256, 1024, 65536}) {
+    SCOPED_TRACE(mib);
+    check(mib << 20, true);
+    check(mib << 20, false);
   }
 }
 

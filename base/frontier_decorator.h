@@ -47,6 +47,9 @@ class FrontierDecorator : public Base {
     return derived().forward(
         [&] { return frontier_->release(lease_id, next_start, started_after); });
   }
+  Result<void> fetched(std::uint64_t lease_id) override {
+    return derived().forward([&] { return frontier_->fetched(lease_id); });
+  }
   Result<void> renew(std::uint64_t lease_id) override {
     return derived().forward([&] { return frontier_->renew(lease_id); });
   }

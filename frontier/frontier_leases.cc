@@ -496,6 +496,14 @@ Result<void> FrontierImpl::renew(std::uint64_t lease_id) {
   return shard_of_lease(lease_id).renew(number_of(lease_id));
 }
 
+Result<void> FrontierImpl::fetched(std::uint64_t lease_id) {
+  if (auto open = commits_->check(); !open) return open;
+  const auto leasable = shard_of_lease(lease_id).fetched(number_of(lease_id));
+  if (!leasable) return tl::unexpected(leasable.error());
+  if (*leasable) wakes_.announce(static_cast<std::uint32_t>(lease_id % options_.store.shards));
+  return {};
+}
+
 Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
                                    std::optional<std::chrono::microseconds> started_after) {
   if (auto open = commits_->check(); !open) return open;

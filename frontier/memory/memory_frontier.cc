@@ -65,6 +65,12 @@ class MemoryFrontierImpl final : public Frontier {
     return changing(
         [&](MemoryState& state) { return state.release(lease_id, next_start, started_after); });
   }
+  Result<void> fetched(std::uint64_t lease_id) override {
+    const auto leasable = locked([&](MemoryState& state) { return state.fetched(lease_id); });
+    if (!leasable) return tl::unexpected(leasable.error());
+    if (*leasable) wakes_.announce(0);
+    return {};
+  }
   Result<void> renew(std::uint64_t lease_id) override {
     return locked([&](MemoryState& state) { return state.renew(lease_id); });
   }

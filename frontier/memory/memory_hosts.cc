@@ -38,7 +38,7 @@ Result<void> MemoryState::check_name(std::string_view name) const {
 
 bool MemoryState::may_lease(const MemoryHost& host) const {
   if (host.parked || (host.set.limit && host.leased >= *host.set.limit)) return false;
-  return host.leased < host.set.leases.value_or(options_.politeness.leases_per_host);
+  return host.leased - host.fetched < host.set.leases.value_or(options_.politeness.leases_per_host);
 }
 
 bool MemoryState::awaits_revival(const MemoryHost& host) const {

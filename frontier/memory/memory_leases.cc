@@ -103,8 +103,7 @@ void MemoryState::expire(SteadyTime now) {
     lease.state = MemoryLease::State::kExpired;
     expired_.push_back(id);
     note_began(lease, lease.since);
-    --lease.host->leased;
-    --open_leases_;
+    leave_host(lease);
     const bool waits = lease.url->state == MemoryUrl::State::kLeased;
     if (waits && lease.url->place.number == lease.number) put_back(lease.url);
   }
@@ -158,6 +157,12 @@ void MemoryState::note_outcome(MemoryLease& lease, const Outcome& outcome) {
   if (!host.named) addresses_[outcome.address].note(start);
 }
 
+void MemoryState::leave_host(MemoryLease& lease) {
+  --lease.host->leased;
+  if (std::exchange(lease.fetched, false)) --lease.host->fetched;
+  --open_leases_;
+}
+
 MemoryUrlPointer MemoryState::end(std::uint64_t id, const Outcome& outcome) {
   const auto found = leases_.find(id);
   if (found == leases_.end()) return nullptr;
@@ -169,8 +174,7 @@ MemoryUrlPointer MemoryState::end(std::uint64_t id, const Outcome& outcome) {
                                                   lease.url->state == MemoryUrl::State::kQueued);
   leases_.erase(found);
   if (was_open) {
-    --lease.host->leased;
-    --open_leases_;
+    leave_host(lease);
   } else {
     std::erase(expired_, id);
   }
@@ -305,8 +309,7 @@ Result<FailureVerdict> MemoryState::fail(std::uint64_t id, FailureReason reason,
   if (!has_ended && !ends_url(host, reason, outcome)) {
     const MemoryUrlPointer url = lease.url;
     note_began(lease, start_of(lease, outcome.started_after));
-    --host.leased;
-    --open_leases_;
+    leave_host(lease);
     leases_.erase(id);
     put_back(url);
     count_failure(host, reason, retry_after, outcome, *url, verdict);
@@ -404,11 +407,21 @@ Result<void> MemoryState::release(std::uint64_t id, std::optional<SteadyTime> ne
   const MemoryUrlPointer url = (*lease)->url;
   const bool waits =
       url->state == MemoryUrl::State::kLeased && url->place.number == (*lease)->number;
-  --host.leased;
-  --open_leases_;
+  leave_host(**lease);
   leases_.erase(id);
   if (waits) put_back(url);
   return {};
+}
+
+Result<bool> MemoryState::fetched(std::uint64_t id) {
+  const auto lease = open(id);
+  if (!lease) return tl::unexpected(lease.error());
+  MemoryHost& host = *(*lease)->host;
+  if ((*lease)->fetched || host.fetched == kMaxFetchedLeases) return false;
+  const bool could_lease = may_lease(host);
+  (*lease)->fetched = true;
+  ++host.fetched;
+  return !could_lease && may_lease(host) && !host.queue.empty();
 }
 
 Result<void> MemoryState::renew(std::uint64_t id) {

@@ -99,6 +99,7 @@ struct MemoryLease {
       {};  // of host, domain and address, until its request begins
   SteadyTime since = {};
   SteadyTime expires = {};
+  bool fetched = false;  // while open: see Frontier::fetched()
   // Of a lease that ends later: its outcome, and the HoldReason if it is held.
   Outcome outcome = {};
   std::string held = {};
@@ -120,6 +121,7 @@ struct MemoryHost {
   std::optional<double> response_time;                 // in milliseconds, smoothed
   std::map<MemoryUrl::Place, MemoryUrlPointer> queue;  // waiting URLs
   std::uint32_t leased = 0;
+  std::uint32_t fetched = 0;  // of the leases
   RequestRateLimiter clock;
   SteadyTime not_before = SteadyTime::min();
   // For start_elsewhere(): when the next such request begins, the latest time given to one, and the
@@ -146,6 +148,8 @@ class MemoryState {
                               const Outcome& outcome);
   Result<void> release(std::uint64_t id, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after);
+  // True: the host was at its most leases, and has URLs.
+  Result<bool> fetched(std::uint64_t id);
   Result<void> renew(std::uint64_t id);
 
   Result<StartTurn> start(std::uint64_t id, std::string_view address);
@@ -196,6 +200,8 @@ class MemoryState {
   // Ends the lease: its URL is then neither queued nor leased. Returns null if it had already
   // ended.
   MemoryUrlPointer end(std::uint64_t id, const Outcome& outcome);
+  // An open lease is no longer its host's.
+  void leave_host(MemoryLease& lease);
   void note_outcome(MemoryLease& lease, const Outcome& outcome);
   void note_began(MemoryLease& lease, std::optional<SteadyTime> began);
   void end_later(std::uint64_t id, const MemoryUrlPointer& url, const Outcome& outcome,

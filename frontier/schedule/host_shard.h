@@ -128,7 +128,8 @@ class HostShard {
 
   // The request of a lease has ended: frees its place at the host. The lease is kept until
   // push_ended(), so that its URL is not read from the store again. Errors, here and below:
-  // kNotFound if this shard never gave such a lease (for release() and renew(): if it is not open).
+  // kNotFound if this shard never gave such a lease (for release(), renew() and fetched():
+  // if it is not open).
   Result<EndedLease> begin_completion(std::uint64_t lease, const Outcome& outcome);
   // The record of an open lease's URL; empty if it has ended.
   Result<std::string> open_record(std::uint64_t lease) const {
@@ -139,6 +140,8 @@ class HostShard {
                                     const Outcome& outcome) {
     return locked(&ShardState::begin_failure, lease, reason, retry_after, outcome);
   }
+  // See Frontier::fetched(). True: the host was at its most leases, and may have URLs.
+  Result<bool> fetched(std::uint64_t lease) { return locked(&ShardState::fetched, lease); }
   Result<void> renew(std::uint64_t lease) { return locked(&ShardState::renew, lease); }
   // Puts a leased URL back.
   Result<void> release(

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -61,8 +62,9 @@ struct Host {
   // Its stored record is not known yet; it is being read.
   bool unread : 1 = false;
   bool record_under_way : 1 = false;
-  bool nameless = false;  // its name did not exist at the last request
-  bool revived = false;   // by park_time, not stored yet
+  std::uint8_t fetched_leases = 0;  // of its open leases: see Frontier::fetched()
+  bool nameless : 1 = false;        // its name did not exist at the last request
+  bool revived : 1 = false;         // by park_time, not stored yet
   bool counted_leasable : 1 = false;
   bool counted_given_up : 1 = false;
   bool counted_waiting : 1 = false;
@@ -80,6 +82,7 @@ struct Host {
 };
 
 static_assert(sizeof(Host) <= 88, "there may be very many");
+static_assert(kMaxFetchedLeases <= std::numeric_limits<decltype(Host::fetched_leases)>::max());
 
 class HostTable {
  public:

@@ -74,6 +74,7 @@ void LeaseTable::leave_host(LeaseIndex i) {
   assert(host.leased > 0);
   if (slot.before != kNoLease) slots_[slot.before].after = slot.after;
   (slot.after == kNoLease ? host.newest_lease : slots_[slot.after].before) = slot.before;
+  if (slot.fetched) --host.fetched_leases;
   if (--host.leased == 0) --leased_hosts_;
   unlink(open_, i);
 }
@@ -146,6 +147,15 @@ void LeaseTable::renew(LeaseIndex i, SteadyTime expires) {
   slots_[i].expires = expires;
   unlink(open_, i);
   append(open_, i);
+}
+
+void LeaseTable::note_fetched(LeaseIndex i) {
+  LeaseSlot& slot = slots_[i];
+  assert(slot.state == LeaseSlot::State::kOpen);
+  Host& host = hosts_[slot.host];
+  if (slot.fetched || host.fetched_leases == kMaxFetchedLeases) return;
+  slot.fetched = true;
+  ++host.fetched_leases;
 }
 
 void LeaseTable::end_late(LeaseIndex i) {

@@ -42,6 +42,7 @@ struct LeaseSlot {
   State state = State::kOpen;
   bool started = false;    // its request is recorded with its real start
   bool held = false;       // it is handed out later: `since` is not known yet
+  bool fetched = false;    // while open: its request has ended
   bool url_ended = false;  // while open: an earlier, expired lease of its URL ended the URL
 };
 
@@ -68,6 +69,8 @@ class LeaseTable {
   std::string remove(LeaseIndex i);
   // Makes an open lease expire after all others.
   void renew(LeaseIndex i, SteadyTime expires);
+  // The request of an open lease has ended; it counts in Host::fetched_leases, if that has room.
+  void note_fetched(LeaseIndex i);
   // Ends an expired lease.
   void end_late(LeaseIndex i);
   // Forgets a URL's leases when its end is durable, except an open one.

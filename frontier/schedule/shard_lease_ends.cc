@@ -22,6 +22,12 @@ SteadyTime start_of(SteadyTime since, microseconds started_after) {
   return since + std::clamp<microseconds>(started_after, microseconds(0), kMaxDelay);
 }
 
+bool take_revived(Host& host) {
+  const bool revived = host.revived;
+  host.revived = false;
+  return revived;
+}
+
 std::uint32_t one_more(std::uint32_t failures) {
   return failures + (failures < std::numeric_limits<std::uint32_t>::max() ? 1 : 0);
 }
@@ -66,7 +72,7 @@ Result<EndedLease> ShardState::begin_completion(std::uint64_t number, const Outc
       count_completion(host, outcome, ended);
       if (outcome.requested && outcome.status != 0) note_answer(host, ended);
       // The host may have been revived since.
-      ended.host_changed |= std::exchange(hosts_[host].revived, false);
+      ended.host_changed |= take_revived(hosts_[host]);
     }
     reschedule(host);
     return ended;
@@ -184,7 +190,7 @@ Result<HostFailure> ShardState::begin_failure(std::uint64_t number, FailureReaso
     note_request(host, charge_of(leases_[*lease]), outcome.started_after);
     put_back(*lease);
     count_failure(host, reason, retry_after, outcome, record, failure);
-    failure.lease.host_changed |= std::exchange(hosts_[host].revived, false);
+    failure.lease.host_changed |= take_revived(hosts_[host]);
     reschedule(host);
     return failure;
   }
@@ -214,6 +220,17 @@ void ShardState::put_back(LeaseIndex lease) {
   const HostIndex host = slot.host;
   const QueueOrder order = slot.order;
   queue_url(host, order, leases_.remove(lease));
+}
+
+Result<bool> ShardState::fetched(std::uint64_t number) {
+  const auto lease = open_lease(number);
+  if (!lease) return tl::unexpected(lease.error());
+  const HostIndex host = leases_[*lease].host;
+  const bool could_lease = may_lease(hosts_[host]);
+  leases_.note_fetched(*lease);
+  if (could_lease || !may_lease(hosts_[host])) return false;
+  reschedule(host);
+  return hosts_[host].queue.has_urls();
 }
 
 Result<void> ShardState::renew(std::uint64_t number) {
@@ -307,7 +324,8 @@ void ShardState::count_failure(HostIndex host, FailureReason reason,
                                std::optional<milliseconds> retry_after, const Outcome& outcome,
                                std::string_view url_record, HostFailure& failure) {
   const bool no_such_host = reason == FailureReason::kNoSuchHost;
-  const bool was_nameless = std::exchange(hosts_[host].nameless, no_such_host);
+  const bool was_nameless = hosts_[host].nameless;
+  hosts_[host].nameless = no_such_host;
   if (outcome.requested && outcome.status != 0) note_answer(host, failure.lease);
   const bool backs_off = makes_host_back_off(reason);
   const bool answered = reason == FailureReason::kServerError ||

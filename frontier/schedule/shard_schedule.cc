@@ -55,9 +55,10 @@ SteadyTime ShardState::idle_until(HostIndex i) const {
 bool ShardState::may_lease(const Host& host) const {
   if (host.drops > 0 || host.given_up()) return false;
   const HostRecord* record = host.record();
-  if (record == nullptr) return host.leased < options_.politeness.leases_per_host;
+  const std::uint32_t requested = host.leased - host.fetched_leases;
+  if (record == nullptr) return requested < options_.politeness.leases_per_host;
   if (record->remaining && host.leased >= *record->remaining) return false;
-  return host.leased < record->max_leases.value_or(options_.politeness.leases_per_host);
+  return requested < record->max_leases.value_or(options_.politeness.leases_per_host);
 }
 
 bool ShardState::awaits_revival(const Host& host) const {

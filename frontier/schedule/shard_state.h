@@ -200,6 +200,7 @@ class ShardState {
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,
                                     const Outcome& outcome);
+  Result<bool> fetched(std::uint64_t lease);
   Result<void> renew(std::uint64_t lease);
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after);

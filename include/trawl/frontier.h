@@ -84,6 +84,13 @@ class Frontier {
   // Makes the lease expire LimitOptions::lease_timeout from now. Errors: kNotFound if it is not
   // open.
   [[nodiscard]] virtual Result<void> renew(std::uint64_t lease_id) = 0;
+  // Reports that the request of a lease has ended, for callers that process responses later, or on
+  // other threads. The lease stays open but no longer counts for leases_per_host, so that the
+  // host's next URL may be leased meanwhile. Delays, HostSettings::limit and max_open_leases hold
+  // as before; a failure, and a response time for adaptive_delay, count from the end of the lease.
+  // While a host has kMaxFetchedLeases such leases, its others keep counting. A second call changes
+  // nothing. Errors: kNotFound if the lease is not open.
+  [[nodiscard]] virtual Result<void> fetched(std::uint64_t lease_id) = 0;
 
   // Asks whether the request of a lease may start now. For callers with a variable time between
   // lease and request: name lookups, waits for connections, requests to other hosts. `address` is

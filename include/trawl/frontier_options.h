@@ -24,7 +24,8 @@ struct PolitenessOptions {
   // requests. This part of the delay is at most max_adaptive_delay. 0 disables it.
   double adaptive_delay = 0;
   std::chrono::milliseconds max_adaptive_delay{60'000};
-  std::uint32_t leases_per_host = 1;  // open at the same time; at least 1
+  // Open at the same time, without those passed to Frontier::fetched(); at least 1.
+  std::uint32_t leases_per_host = 1;
 };
 
 // What happens after a failed fetch. Most users keep the defaults.

@@ -17,6 +17,8 @@ namespace trawl {
 
 // The longest name of a queue.
 inline constexpr std::size_t kMaxQueueBytes = 255;
+// Leases of a host that Frontier::fetched() excludes from leases_per_host at the same time.
+inline constexpr std::uint32_t kMaxFetchedLeases = 255;
 
 // A URL offered to the frontier. The views need to live only as long as the call.
 struct UrlRequest {
@@ -201,8 +203,7 @@ struct HostSettings {
   // PolitenessOptions::adaptive_delay demand more; those of domain and IP address still hold. For
   // hosts of the user's own. False disables this.
   std::optional<bool> exact_delay = std::nullopt;
-  // Leases open at the same time, in place of PolitenessOptions::leases_per_host; 0: no number of
-  // its own.
+  // In place of PolitenessOptions::leases_per_host; 0: no number of its own.
   std::optional<std::uint32_t> leases = std::nullopt;
   // The most further URLs that are completed with a request, including failed ones; the rest of the
   // queue is kept. Never more leases are open than URLs are left. kNoLimit removes the limit.

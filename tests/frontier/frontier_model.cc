@@ -190,6 +190,15 @@ std::uint32_t FrontierModel::open_leases(const std::string& host) const {
   }));
 }
 
+// Of these, without those whose requests have ended.
+std::uint32_t FrontierModel::open_requests(const std::string& host) const {
+  return open_leases(host) -
+         static_cast<std::uint32_t>(std::ranges::count_if(leases_, [&](const auto& lease) {
+           return lease.second.state == ModelLease::kOpen && lease.second.fetched &&
+                  urls_.at(lease.second.url).host == host;
+         }));
+}
+
 // Why nothing of the host may be leased now. Where that is uncertain: nothing, or with `surely`,
 // that it is.
 std::optional<std::string> FrontierModel::why_not(const std::string& name, bool surely) const {
@@ -200,10 +209,9 @@ std::optional<std::string> FrontierModel::why_not(const std::string& name, bool 
   if (queue == queues_.end() || queue->second.empty()) return "nothing of it waits";
   if (host.given_up) return "it is given up";
   if (host.blocked_until > wall()) return fmt::format("it is blocked until {}", host.blocked_until);
-  const std::uint32_t open = open_leases(name);
-  if (open >= host.max_leases.value_or(options_->politeness.leases_per_host))
+  if (open_requests(name) >= host.max_leases.value_or(options_->politeness.leases_per_host))
     return "it has enough leases";
-  if (host.remaining && open >= *host.remaining) return "it is at its limit";
+  if (host.remaining && open_leases(name) >= *host.remaining) return "it is at its limit";
   const bool uncertain = host.uncertain_until > now();
   if (uncertain ? surely : next_start(host) > now()) return "its delay has not passed";
   if (options_->politeness.domain_delay.count() > 0) {
@@ -489,6 +497,13 @@ bool FrontierModel::renew(std::uint64_t id) {
   if (found == leases_.end() || found->second.state != ModelLease::kOpen) return false;
   if (options_->limits.lease_timeout.count() > 0)
     found->second.expires = now() + options_->limits.lease_timeout;
+  return true;
+}
+
+bool FrontierModel::fetched(std::uint64_t id) {
+  const auto found = leases_.find(id);
+  if (found == leases_.end() || found->second.state != ModelLease::kOpen) return false;
+  found->second.fetched = true;
   return true;
 }
 

@@ -92,6 +92,7 @@ struct ModelLease {
   std::uint64_t place = 0;  // of its URL then
   SteadyTime since;
   SteadyTime expires;
+  bool fetched = false;
 };
 
 // Of a frontier with a clock that stands still during calls, leases of which the caller ends each
@@ -134,6 +135,7 @@ class FrontierModel {
   bool release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                Milliseconds started_after);
   bool renew(std::uint64_t lease);
+  bool fetched(std::uint64_t lease);
 
   void set_host(const std::string& host, const HostSettings& settings);
   void set_host_delay(const std::string& host, Milliseconds delay);
@@ -178,6 +180,7 @@ class FrontierModel {
   SteadyTime next_start(const ModelHost& host) const;
   std::uint32_t open_leases() const;
   std::uint32_t open_leases(const std::string& host) const;
+  std::uint32_t open_requests(const std::string& host) const;
   std::optional<std::string> why_not(const std::string& name, bool surely) const;
   void queue(const std::string& url);
   void unqueue(const std::string& url);

@@ -38,7 +38,7 @@ bool FrontierModelRun::settle(const Result<T>& answer, std::vector<FrontierModel
 
 void FrontierModelRun::step() {
   was_struck_ = dead();
-  switch (below(26)) {
+  switch (below(27)) {
     case 0:
     case 1:
     case 2:
@@ -58,6 +58,7 @@ void FrontierModelRun::step() {
     case 13:
       return fail();
     case 14:
+    case 23:
       return end_somehow();
     case 15:
       return change_host();
@@ -300,6 +301,14 @@ std::optional<std::vector<SetAsideUrl>> FrontierModelRun::listed() {
 
 void FrontierModelRun::end_somehow() {
   const std::uint64_t id = some_lease();
+  if (once_in(2)) {
+    note(fmt::format("fetched {}", id));
+    const auto fetched = frontier_->fetched(id);
+    if (broken_ && !fetched) return;
+    if (model_.fetched(id) != fetched.has_value())
+      ADD_FAILURE() << "fetched() is wrong\n" << log_text();
+    return;
+  }
   if (once_in(2)) {
     note(fmt::format("renew {}", id));
     const auto renewed = frontier_->renew(id);

@@ -33,6 +33,7 @@ struct ModelHost {
   bool dropping = false;
   std::set<std::uint64_t> waiting;           // sequences
   std::map<std::uint64_t, SteadyTime> open;  // lease: when it was handed out
+  std::set<std::uint64_t> fetched;           // of the open leases
 
   SteadyTime due_after(std::optional<SteadyTime> started) const {
     const auto delay = record.delay.value_or(milliseconds(0));
@@ -47,8 +48,13 @@ struct ModelHost {
   SteadyTime latest() const { return due_after(ever_started); }
   bool may_lease(std::uint32_t leases_per_host) const {
     return !dropping && !record.given_up &&
-           open.size() < record.max_leases.value_or(leases_per_host) &&
+           open.size() - fetched.size() < record.max_leases.value_or(leases_per_host) &&
            (!record.remaining || open.size() < *record.remaining);
+  }
+  // When the lease was handed out.
+  SteadyTime end(std::uint64_t lease) {
+    fetched.erase(lease);
+    return open.extract(lease).mapped();
   }
   void note_start(SteadyTime start) {
     surely_started = std::max(surely_started, std::optional(start));
@@ -122,7 +128,7 @@ class RandomRun {
   }
 
   void take_step() {
-    switch (below(16)) {
+    switch (below(17)) {
       case 0:
       case 1:
         return admit(below(20) == 0 ? 150 : 1 + below(3));
@@ -144,6 +150,8 @@ class RandomRun {
         return below(10) == 0 ? drop(below(kHosts)) : renew();
       case 11:
         return check_totals();
+      case 12:
+        return note_fetched();
       default:
         return lease(below(4) == 0 ? 1 : 1'000'000);
     }
@@ -204,7 +212,7 @@ class RandomRun {
       ++expired_;
       ModelUrl& url = urls_[lease.sequence];
       ModelHost& host = hosts_[url.host];
-      host.note_start(host.open.extract(number).mapped());
+      host.note_start(host.end(number));
       if (lease.superseded) {
         lease.state = LeaseState::kEnded;
         continue;
@@ -287,6 +295,7 @@ class RandomRun {
     const auto number = some_lease(below(2) == 0 ? LeaseState::kExpired : LeaseState::kEnded);
     if (!number) return;
     EXPECT_EQ(shard_.renew(*number).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(shard_.fetched(*number).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(shard_.release(*number, std::nullopt).error().code, ErrorCode::kNotFound);
     if (below(3) == 0) {
       const auto failure = shard_.begin_failure(*number, FailureReason::kTimeout, {}, {});
@@ -317,7 +326,7 @@ class RandomRun {
       host.note_start(lease.since + after);
     }
     ASSERT_TRUE(shard_.release(number, next_start, after));
-    host.open.erase(number);
+    host.end(number);
     lease.state = LeaseState::kEnded;
     if (lease.superseded) return;
     url.state = UrlState::kWaiting;
@@ -348,7 +357,7 @@ class RandomRun {
     ASSERT_TRUE(ended);
     ASSERT_EQ(ended->end, end);
     const bool was_open = lease.state == LeaseState::kOpen;
-    if (was_open) host.open.erase(number);
+    if (was_open) host.end(number);
     if (outcome.requested && (was_open || end == LeaseEnd::kLate))
       host.note_start(lease.since + outcome.started_after);
     lease.state = LeaseState::kEnded;
@@ -381,7 +390,7 @@ class RandomRun {
     ModelHost& host = hosts_[url.host];
     const auto failure = shard_.begin_failure(number, FailureReason::kConnection, std::nullopt, {});
     ASSERT_TRUE(failure);
-    host.open.erase(number);
+    host.end(number);
     host.note_start(lease.since);
     lease.state = LeaseState::kEnded;
     if (lease.superseded) {
@@ -414,6 +423,23 @@ class RandomRun {
     if (!number) return;
     ASSERT_TRUE(shard_.renew(*number));
     if (timeout_.count() > 0) leases_[*number].expires = now_ + timeout_;
+  }
+
+  void note_fetched() {
+    const auto number = some_lease(LeaseState::kOpen);
+    if (!number) return;
+    ModelHost& host = hosts_[urls_[leases_[*number].sequence].host];
+    const bool could_lease = host.may_lease(leases_per_host_);
+    host.fetched.insert(*number);
+    const bool knows_all = below(2) == 0;
+    if (knows_all) shard_.take_inbox();
+    const auto leasable = shard_.fetched(*number);
+    ASSERT_TRUE(leasable);
+    if (could_lease || !host.may_lease(leases_per_host_)) {
+      EXPECT_FALSE(*leasable);
+    } else if (knows_all && !host.waiting.empty()) {
+      EXPECT_TRUE(*leasable);
+    }
   }
 
   void drop(std::size_t host) {

@@ -41,6 +41,13 @@ class RangesRun {
     std::optional<SteadyTime> ever_started;
     std::set<std::uint64_t> waiting;           // sequences
     std::map<std::uint64_t, SteadyTime> open;  // lease: when it was handed out
+    std::set<std::uint64_t> fetched;           // of the open leases
+
+    std::size_t requested() const { return open.size() - fetched.size(); }
+    void end(std::uint64_t lease) {
+      fetched.erase(lease);
+      open.erase(lease);
+    }
   };
   struct ModelBucket {
     bool taken = false;
@@ -133,6 +140,8 @@ class RangesRun {
         return;
       case 12:
         return check_totals();
+      case 13:
+        return note_fetched();
       default:
         return lease(below(4) == 0 ? 1 : 1'000'000);
     }
@@ -204,8 +213,10 @@ class RangesRun {
     EXPECT_EQ(shard_.leased_in(test::range_of(bucket)), 0u);
     if (!in.taken) return;
     in.taken = false;
-    for (ModelHost& host : in.hosts)
+    for (ModelHost& host : in.hosts) {
       host.open.clear();
+      host.fetched.clear();
+    }
     for (auto& [number, lease] : leases_) {
       if (lease.url.first == bucket) lease.state = LeaseState::kEnded;
     }
@@ -256,7 +267,7 @@ class RangesRun {
       lease.state = LeaseState::kExpired;
       ModelHost& host = host_of(lease);
       host.surely_started = std::max(host.surely_started, std::optional(lease.since));
-      host.open.erase(number);
+      host.end(number);
       if (lease.superseded) {
         lease.state = LeaseState::kEnded;
         continue;
@@ -284,7 +295,7 @@ class RangesRun {
       if (has_domains_) {
         EXPECT_LE(domain_due(bucket), now_) << "of its domain";
       }
-      EXPECT_LT(host.open.size(), leases_per_host_);
+      EXPECT_LT(host.requested(), leases_per_host_);
       EXPECT_EQ(url.state, UrlState::kWaiting) << "leased twice";
       EXPECT_EQ(leased.record, test::url_in(id.first, url.host, id.second).record);
       EXPECT_EQ(id.second, *host.waiting.begin());
@@ -307,7 +318,7 @@ class RangesRun {
       const bool is_away = in_parts_.away.contains(number);
       for (ModelHost& host : bucket.hosts) {
         if (all_due && !bucket.stopped && !is_away && now_ >= bucket.resumed + kAskedWithin &&
-            !host.waiting.empty() && host.open.size() < leases_per_host_) {
+            !host.waiting.empty() && host.requested() < leases_per_host_) {
           EXPECT_GT(due_after(host, host.ever_started), now_) << "was due and not leased";
         }
         // An idle host may be forgotten, and another may sleep, once its delay has passed.
@@ -335,11 +346,18 @@ class RangesRun {
     ModelLease& lease = leases_[*number];
     ModelHost& host = host_of(lease);
     ASSERT_TRUE(shard_.release(*number, std::nullopt));
-    host.open.erase(*number);
+    host.end(*number);
     lease.state = LeaseState::kEnded;
     if (lease.superseded) return;
     urls_.at(lease.url).state = UrlState::kWaiting;
     host.waiting.insert(lease.url.second);
+  }
+
+  void note_fetched() {
+    const auto number = some_lease(LeaseState::kOpen);
+    if (!number) return;
+    ASSERT_TRUE(shard_.fetched(*number));
+    host_of(leases_[*number]).fetched.insert(*number);
   }
 
   // Also those that are of a bucket that was forgotten.
@@ -347,6 +365,7 @@ class RangesRun {
     const auto number = some_lease(below(2) == 0 ? LeaseState::kExpired : LeaseState::kEnded);
     if (!number) return;
     EXPECT_EQ(shard_.renew(*number).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(shard_.fetched(*number).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(shard_.release(*number, std::nullopt).error().code, ErrorCode::kNotFound);
     complete(*number, below(2) == 0);
   }
@@ -366,7 +385,7 @@ class RangesRun {
     EXPECT_FALSE(ended->host_changed);
     if (was_open || end == LeaseEnd::kLate) {
       ModelHost& host = host_of(lease);
-      host.open.erase(number);
+      host.end(number);
       if (requested) {
         host.surely_started = std::max(host.surely_started, std::optional(lease.since));
         host.ever_started = std::max(host.ever_started, host.surely_started);

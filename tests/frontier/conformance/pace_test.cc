@@ -126,6 +126,123 @@ TEST_P(ConformancePace, AHostHasSoManyLeasesAndNoMore) {
   EXPECT_EQ(frontier_->host("a.test")->leased, 1u);
 }
 
+TEST_P(ConformancePace, AFetchedLeaseMakesRoomForTheNextOfItsHost) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.leases_per_host = 1;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  const Lease first = lease_one(*frontier_);
+  EXPECT_THAT(due(), IsEmpty());
+  EXPECT_EQ(frontier_->next_due(0).value(), std::nullopt);
+  ASSERT_TRUE(frontier_->fetched(first.id));
+  EXPECT_LE(frontier_->next_due(0).value(), clocks_.now());
+  const Lease second = lease_one(*frontier_);
+  EXPECT_EQ(second.url, "http://a.test/2");
+  ASSERT_TRUE(frontier_->fetched(first.id));
+  EXPECT_THAT(due(), IsEmpty()) << "twice is as once";
+  EXPECT_EQ(frontier_->host("a.test")->leased, 2u);
+  EXPECT_EQ(frontier_->lookup(first.url)->kind, UrlState::Kind::kLeased);
+  ASSERT_TRUE(frontier_->renew(first.id));
+
+  EXPECT_EQ(complete(*frontier_, first, {"http://b.test/", "http://a.test/2"}),
+            (std::vector{Admission::kNew, Admission::kSeen}));
+  ASSERT_TRUE(frontier_->flush());
+  EXPECT_EQ(frontier_->fetched(first.id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(frontier_->fetched(123'456).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(due(), ElementsAre("http://b.test/")) << "the second one is being requested";
+  complete(*frontier_, second);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/3"));
+}
+
+TEST_P(ConformancePace, FetchedLeasesEndInAnyWayAndLeaveNoPlaceBehind) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.leases_per_host = 1;
+  options_.limits.lease_timeout = 60s;
+  options_.retry.host_backoff = 0ms;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4",
+                     "http://a.test/5", "http://a.test/6"});
+  const auto fetch = [&](const char* url) {
+    const Lease lease = lease_one(*frontier_);
+    EXPECT_EQ(lease.url, url);
+    EXPECT_TRUE(frontier_->fetched(lease.id));
+    return lease;
+  };
+  const Lease released = fetch("http://a.test/1");
+  const Lease failed = fetch("http://a.test/2");
+  ASSERT_TRUE(frontier_->fail(failed.id, FailureReason::kServerError));
+  const Lease held = fetch("http://a.test/3");
+  ASSERT_TRUE(frontier_->hold(held.id, {.reason = "robots"}));
+  const Lease last = fetch("http://a.test/4");
+  ASSERT_TRUE(frontier_->complete(last.id, {.status = 200, .end_later = true}));
+  EXPECT_EQ(frontier_->fetched(last.id).error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(frontier_->complete(last.id, {}));
+  const Lease next = lease_one(*frontier_);
+  EXPECT_EQ(next.url, "http://a.test/5");
+  ASSERT_TRUE(frontier_->release(released.id));
+  EXPECT_THAT(due(), IsEmpty()) << "one is requested, as before any of this";
+  complete(*frontier_, next);
+
+  // One that expires, and then is completed.
+  const Lease expires = fetch("http://a.test/1");
+  EXPECT_EQ(frontier_->host("a.test")->leased, 1u);
+  clocks_.advance(60s);
+  const Lease again = lease_one(*frontier_);
+  EXPECT_EQ(again.url, "http://a.test/1");
+  EXPECT_EQ(frontier_->fetched(expires.id).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(due(), IsEmpty());
+  ASSERT_TRUE(frontier_->fetched(again.id));
+  complete(*frontier_, expires);
+  const Lease beside = lease_one(*frontier_);
+  complete(*frontier_, again);
+  EXPECT_THAT(due(), IsEmpty()) << beside.url << " is being requested";
+  EXPECT_EQ(frontier_->host("a.test")->leased, 1u);
+}
+
+TEST_P(ConformancePace, P1_AFetchedLeaseKeepsTheDelayAndTheLimitOfItsHost) {
+  options_.politeness.leases_per_host = 1;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  const Lease first = lease_one(*frontier_);
+  ASSERT_TRUE(first.paced);
+  ASSERT_TRUE(frontier_->fetched(first.id));
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(options_.politeness.delay - 1ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/2"));
+
+  // No more URLs are open than may be completed.
+  offer(*frontier_, {"http://b.test/1", "http://b.test/2"});
+  ASSERT_TRUE(frontier_->set_host("b.test", {.limit = 1}));
+  const Lease only = lease_one(*frontier_);
+  EXPECT_EQ(only.host, "b.test");
+  ASSERT_TRUE(frontier_->fetched(only.id));
+  clocks_.advance(60s);
+  EXPECT_THAT(due(), IsEmpty());
+  complete(*frontier_, only);
+  EXPECT_EQ(frontier_->host("b.test")->state, HostState::kAtLimit);
+}
+
+// Those beyond keep counting, until others end.
+TEST_P(ConformancePace, SoManyFetchedLeasesOfAHostDoNotCount) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.leases_per_host = 1;
+  open_anew();
+  for (std::uint32_t i = 0; i < kMaxFetchedLeases + 3; ++i)
+    offer_one(*frontier_, "http://a.test/" + std::to_string(i));
+  std::vector<Lease> leases;
+  for (std::uint32_t i = 0; i <= kMaxFetchedLeases; ++i) {
+    leases.push_back(lease_one(*frontier_));
+    ASSERT_TRUE(frontier_->fetched(leases.back().id));
+  }
+  EXPECT_THAT(due(), IsEmpty());
+  complete(*frontier_, leases.front());
+  EXPECT_THAT(due(), IsEmpty());
+  ASSERT_TRUE(frontier_->fetched(leases.back().id));
+  EXPECT_EQ(due().size(), 1u);
+}
+
 TEST_P(ConformancePace, P1_HostsOfADomainShareItsDelay) {
   options_.politeness.delay = 0ms;
   options_.politeness.domain_delay = 1s;

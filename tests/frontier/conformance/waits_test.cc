@@ -43,6 +43,29 @@ TEST_P(ConformanceWaits, LeaseWaitsForADelayForAnOfferAndForACompletion) {
   offers.join();
 }
 
+TEST_P(ConformanceWaits, AFetchedLeaseEndsAWaitAndCallsTheCallback) {
+  auto one_each = options();
+  one_each.politeness.leases_per_host = 1;
+  const auto frontier = open(one_each);
+  offer(*frontier, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  ASSERT_TRUE(frontier->flush());
+  const Lease first = lease_one(*frontier);
+  std::thread other([&] {
+    std::this_thread::sleep_for(20ms);
+    EXPECT_TRUE(frontier->fetched(first.id));
+  });
+  const auto second = frontier->lease({.max = 8, .wait = std::chrono::hours(1)}).value();
+  other.join();
+  ASSERT_THAT(urls_of(second), ElementsAre("http://a.test/2"));
+
+  std::atomic<int> told{0};
+  ASSERT_TRUE(frontier->on_wake([&] { ++told; }, 0));
+  ASSERT_TRUE(frontier->fetched(second[0].id));
+  EXPECT_GE(told, 1);
+  ASSERT_THAT(urls_of(lease_all(*frontier)), ElementsAre("http://a.test/3"));
+  ASSERT_TRUE(frontier->on_wake({}, 0));
+}
+
 TEST_P(ConformanceWaits, LeaseWaitsNoLongerThanThereIsSomethingToWaitFor) {
   const auto frontier = open();
   offer(*frontier, {"http://a.test/"});

@@ -333,6 +333,10 @@ TRAWL_EXPORT trawl_status trawl_frontier_hold(trawl_frontier* frontier, uint64_t
 TRAWL_EXPORT trawl_status trawl_frontier_release(trawl_frontier* frontier, uint64_t lease,
                                                  int64_t next_start_ms, int64_t asked_after_us,
                                                  trawl_error** error);
+/* Reports that the request of a lease has ended: the lease stays open, but no longer counts for
+ * leases_per_host, so that its host's next URL may be leased while this response is processed. */
+TRAWL_EXPORT trawl_status trawl_frontier_fetched(trawl_frontier* frontier, uint64_t lease,
+                                                 trawl_error** error);
 /* Makes the lease expire lease_timeout_ms from now. */
 TRAWL_EXPORT trawl_status trawl_frontier_renew(trawl_frontier* frontier, uint64_t lease,
                                                trawl_error** error);

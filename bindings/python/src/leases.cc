@@ -206,6 +206,14 @@ PyObject* lease_release(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
+PyObject* lease_fetched(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const auto opened = opened_of<LeaseObject>(self);
+    without_gil(*opened, [&](Frontier& frontier) { return frontier.fetched(lease_of(self).id); });
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* lease_renew(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const auto opened = opened_of<LeaseObject>(self);
@@ -235,6 +243,8 @@ PyMethodDef lease_methods[] = {
      "hold($self, reason, rules=0, *, always=False)\n--\n\nSets the URL aside without a request."},
     {"release", method(lease_release), kWithKeywords,
      "release($self, after=None)\n--\n\nReturns the URL unfetched to its queue."},
+    {"fetched", lease_fetched, METH_NOARGS,
+     "fetched($self)\n--\n\nThe request has ended: the host may get another lease meanwhile."},
     {"renew", lease_renew, METH_NOARGS, "renew($self)\n--\n\nMakes the lease expire later."},
     {"_on_end", on_end, METH_O, "For trawl.aio: calls when nobody works on the lease any more."},
     {nullptr, nullptr, 0, nullptr}};

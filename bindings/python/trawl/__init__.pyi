@@ -202,6 +202,9 @@ class Lease:
         """
     def release(self, after: Optional[float] = None) -> None:
         """Returns the URL unfetched to its queue, not to be leased for `after` seconds."""
+    def fetched(self) -> None:
+        """Reports that the request has ended: the lease stays open, but no longer counts for
+        `leases_per_host`, so that its host's next URL may be leased while this one is processed."""
     def renew(self) -> None:
         """Makes the lease expire `lease_timeout` from now."""
 

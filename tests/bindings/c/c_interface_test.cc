@@ -126,6 +126,20 @@ TEST_F(CInterface, AUrlGoesInOnceAndItsLinksComeBack) {
   EXPECT_EQ(next.depth, 1u);
 }
 
+TEST_F(CInterface, AFetchedLeaseMakesRoomForTheNextOfItsHost) {
+  open(options());
+  offer("https://a.example/1");
+  offer("https://a.example/2");
+  const std::uint64_t first = lease().id;
+  trawl_leases* leases = nullptr;
+  ASSERT_EQ(trawl_frontier_lease(frontier_, 1, 0, &leases, failed_.out()), TRAWL_OK);
+  EXPECT_EQ(trawl_leases_count(leases), 0u);
+  trawl_leases_free(leases);
+  ASSERT_EQ(trawl_frontier_fetched(frontier_, first, failed_.out()), TRAWL_OK);
+  EXPECT_EQ(text_of(lease().url), "https://a.example/2");
+  EXPECT_EQ(trawl_frontier_release(frontier_, first, -1, -1, failed_.out()), TRAWL_OK);
+}
+
 TEST_F(CInterface, EveryWayToEndALease) {
   open(options());
   for (const char* const url : {"https://a.example/1", "https://b.example/2", "https://c.example/3",
@@ -154,6 +168,7 @@ TEST_F(CInterface, EveryWayToEndALease) {
   EXPECT_EQ(trawl_frontier_complete(frontier_, ids[4], &outcome, nullptr, 0, nullptr, nullptr),
             TRAWL_OK);
   EXPECT_EQ(trawl_frontier_renew(frontier_, 123456, failed_.out()), TRAWL_NOT_FOUND);
+  EXPECT_EQ(trawl_frontier_fetched(frontier_, ids[4], failed_.out()), TRAWL_NOT_FOUND);
   ASSERT_EQ(trawl_frontier_flush(frontier_, nullptr), TRAWL_OK);
 
   trawl_stats stats;

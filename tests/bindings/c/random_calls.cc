@@ -267,7 +267,9 @@ class Caller {
       }
       default: {
         trawl_turn turn;
-        if (one_in(2)) {
+        if (one_in(3)) {
+          done("fetched", e, trawl_frontier_fetched(frontier(), lease_id(), e));
+        } else if (one_in(2)) {
           done("renew", e, trawl_frontier_renew(frontier(), lease_id(), e));
         } else if (done("start", e,
                         one_in(2)

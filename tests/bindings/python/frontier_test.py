@@ -97,6 +97,19 @@ def test_every_end_of_a_lease(state):
             leases["h2.example"].renew()
 
 
+def test_a_fetched_lease_makes_room_for_the_next_of_its_host(state):
+    with fast(state) as frontier:
+        frontier.offer(["https://a.example/1", "https://a.example/2"])
+        first, = frontier.lease(10)
+        assert frontier.lease(10) == []
+        first.fetched()
+        second, = frontier.lease(10)
+        assert second.url == "https://a.example/2"
+        assert first.complete(200, ["https://b.example/"]) == 1
+        with pytest.raises(trawl.NotFoundError):
+            first.fetched()
+
+
 def test_hosts(state):
     with fast(state) as frontier:
         frontier.offer(["https://a.example/1", "https://a.example/2", "https://b.example/"])

@@ -266,7 +266,7 @@ def test_asyncio_goes_on_after_a_wait_was_cancelled():
     "seen.add(key)", "key in seen", "seen.update(keys)", "seen.add_many(iter(keys))", "seen.stats()",
     "refused(lambda: seen.update([key, 5]))", "frontier.offer(keys)", "frontier.offer([trawl.Url(key, note='n')])",
     "refused(lambda: frontier.offer([key, trawl.Url(key, priority='1')]))", "frontier.lookup(key)",
-    "[(lease.renew(), lease.release()) for lease in frontier.lease(2)]", "frontier.hosts()",
+    "[(lease.renew(), lease.fetched(), lease.release()) for lease in frontier.lease(2)]", "frontier.hosts()",
     "refused(lambda: frontier.host('no.example'))", "trawl.resolve('b', key)", "refused(lambda: trawl.resolve(''))",
     "trawl.extract_links('<a href=b>c</a>', key, texts=True)", "trawl.Robots('Sitemap: ' + key).sitemaps()",
     "trawl.parse_sitemap(f'<urlset><url><loc>{key}</loc></url></urlset>', key)", "trawl.CuckooFilter(100)",

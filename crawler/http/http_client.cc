@@ -114,12 +114,16 @@ class EpollHttpClient final : public HttpClient {
     go_on(transfer, transfer.begin(request, std::move(done), std::move(jar), now));
   }
 
-  void run(milliseconds max_wait) override {
+  void send() override {
     thread_.check();
+    if (timer_ && act_if_due(Clock::now())) acted_ = true;
+  }
+
+  void run(milliseconds max_wait) override {
     // Requests that were started leave before the answers to others are read. Some may have ended
     // already, so that there is nothing to wait for.
-    const bool acted = timer_ && act_if_due(Clock::now());
-    const bool busy = acted || unfinished_ || !failed_.empty();
+    send();
+    const bool busy = std::exchange(acted_, false) || unfinished_ || !failed_.empty();
     for (const SocketPoller::Event& event : wait(busy ? milliseconds(0) : wait_time(max_wait))) {
       // An earlier event of this batch may have ended the interest in this one.
       if (context_.sockets.wanted(event)) handle(event);
@@ -434,6 +438,7 @@ class EpollHttpClient final : public HttpClient {
   StaleUrls stale_urls_;
   std::optional<Clock::time_point> timer_;  // libcurl's
   Clock::time_point next_check_{};          // of the transfers' timeouts
+  bool acted_ = false;                      // by send(), since the last wait
   bool unfinished_ = false;                 // finished transfers remain to be handled
   std::unique_ptr<CURLM, CurlMultiDelete> multi_;
   std::vector<std::unique_ptr<Transfer>> transfers_;  // all transfers, active and idle

@@ -155,6 +155,9 @@ class HttpClient {
 
   // Starts a transfer. `done` is called from run(), and may start others.
   virtual void start(const HttpRequest& request, Done done) = 0;
+  // Sends the requests that were started, as run() does first. For callers that are busy until
+  // they call run(). Calls no `done`.
+  virtual void send() = 0;
   // Handles network events. Returns after an event, `max_wait`, or a call of wake().
   virtual void run(std::chrono::milliseconds max_wait) = 0;
   // Makes run() return soon. Thread-safe.

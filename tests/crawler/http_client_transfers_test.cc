@@ -55,6 +55,24 @@ TEST(HttpClient, ConnectionsAreKeptAlive) {
   EXPECT_LE(server.connections(), kAtOnce);
 }
 
+TEST(HttpClient, ARequestLeavesBeforeAnyLookAtAnswers) {
+  const RawServer server([](Connection& client, const std::string& target) {
+    return client.reply(kOk, "body of " + target);
+  });
+  const auto client = client_of(quick());
+  client->start({.url = server.url("/1"), .max_body = 1000}, [](const HttpResponse&) {});
+  run_all(*client);
+  std::string body;
+  client->start({.url = server.url("/2"), .max_body = 1000},
+                [&](const HttpResponse& response) { body = response.body; });
+  client->send();
+  while (server.requests().size() < 2)
+    std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(body, "") << "done is called from run() only";
+  run_all(*client);
+  EXPECT_EQ(body, "body of /2");
+}
+
 TEST(HttpClient, ManyTransfersAtOnceEachEndOnce) {
   constexpr int kTransfers = 200;
   const RawServer server([](Connection& client, const std::string& target) {

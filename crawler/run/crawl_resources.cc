@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "crawler/run/unread_pages.h"
+
 namespace trawl {
 
 namespace {
@@ -17,8 +19,9 @@ constexpr rlim_t kForTheRest = 128;
 // costs more than several pages, and an idle connection with TLS takes some 25 KiB.
 constexpr std::size_t kMostIdle = 1024;
 
-// Pages whose links and ends are being written, at least.
-constexpr std::uint32_t kLeastEnding = 16;
+// Leases whose requests have ended, at least: of pages that wait to be read, and of pages whose
+// links and ends are being written.
+constexpr std::uint32_t kLeastEnding = UnreadPages::kPlaces + 16;
 
 std::uint32_t most_connections_of_a_host(const CrawlConfig::Politeness& politeness) {
   std::uint32_t most = politeness.per_host_connections;

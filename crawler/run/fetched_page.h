@@ -20,6 +20,7 @@ struct OpenLease {
   SteadyTime leased_at;
   SystemTime wall_time;
   CrashLoopBreaker::Ticket in_flight = {};  // from the request on
+  bool fetched = false;  // its request no longer counts: see Fetcher::note_fetched()
 };
 
 // Of one fetcher; UnreadPages says when another thread has it. The ticket is part of the lease: a

@@ -25,6 +25,7 @@
 
 #include "crawler/config/cookies_file.h"
 #include "crawler/config/decoder_memory.h"
+#include "crawler/decide/response_rules.h"
 #include "crawler/log/room_log.h"
 #include "crawler/parse/headers/media_type.h"
 #include "crawler/run/fetch_failure.h"
@@ -67,6 +68,11 @@ std::string referer_of(const std::string& parent, const Url& url) {
   if (!from) return {};
   return from->origin() == url.origin() ? without_credentials(parent)
                                         : std::string(from->origin()) + "/";
+}
+
+// False if the host may have to wait, or to be left alone.
+bool says_nothing_of_host(const HttpResponse& response) {
+  return is_2xx(response.status) && !response.failure;
 }
 
 // What a thread knows about a leased URL. Its host had room for it when it was queued.
@@ -131,6 +137,11 @@ void Fetcher::run_rounds() {
       context_.truncated_responses.clear();  // no retries any more
     }
     wait_for_events();
+    // The next requests leave before the pages that came are worked on.
+    if (std::exchange(noted_fetched_, false) && phase_now() == CrawlPhase::kRunning) {
+      take_leases();
+      client_->send();
+    }
     queue_.work();
     // Larger groups cost less. Threads with time to read write, too: see wait_as_reader().
     const bool left_to_others = context_.unread_pages.has_readers(shard_);
@@ -154,7 +165,7 @@ void Fetcher::take_leases() {
   if (is_crowded())
     return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
-  const std::size_t room = context_.connections.take(shard_, leases_.size());
+  const std::size_t room = context_.connections.take(shard_, leases_.size() - fetched_);
   const std::uint64_t wanted = context_.pages.take(std::min(room, most_leases()));
   // Read before the frontier reads its clock, so that delays measured from here are not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
@@ -350,10 +361,30 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
   if (!url) return end(open, url.error().message, {}, response.sent);
   // Without other requests to go on with, another thread's help would only take longer.
   const bool shared = client_->active() > 0 && context_.unread_pages.has_readers(shard_);
-  if (shared || !queue_.empty())
+  if (shared || !queue_.empty()) {
+    if (says_nothing_of_host(response)) note_fetched(open);
     return queue_.push(std::move(open), *std::move(url), std::move(response));
+  }
   read_.clear();
   finish_page(open, *url, std::move(response), read_);
+}
+
+// The page waits in the queue, and the next request of its host need not: it may have the place at
+// the host and the connection. Not if it is the end of the lease that says when that request may
+// start. The number of such pages is limited, since their bodies take memory.
+void Fetcher::note_fetched(OpenLease& open) {
+  const bool sets_delay = open.lease.paced || context_.config.politeness.adaptive_delay > 0;
+  if (sets_delay || fetched_ == UnreadPages::kPlaces) return;
+  const auto noted = context_.frontier.fetched(open.lease.id);
+  if (!noted) {
+    // As in renew_leases().
+    if (noted.error().code != ErrorCode::kNotFound) context_.stop_with(noted.error());
+    return;
+  }
+  open.fetched = true;
+  ++fetched_;
+  noted_fetched_ = true;
+  request_ended();
 }
 
 void Fetcher::finish_page(const OpenLease& open, const Url& url, HttpResponse response,

@@ -54,6 +54,7 @@ class Fetcher {
   // needed.
   std::shared_ptr<StartGate> gate_for(const OpenLease& open, const std::string& host) const;
   void on_page(OpenLease open, HttpResponse response);
+  void note_fetched(OpenLease& open);
   void finish_page(const OpenLease& open, const Url& url, HttpResponse response, ReadPage& read);
   // Counts the result of any request; may reach a limit.
   void count(const HttpResponse& response);
@@ -137,6 +138,8 @@ class Fetcher {
   void end_recrawls(const OpenLease& open);  // of a page that a sitemap has fetched again
   void release(const OpenLease& open, SteadyTime next_start, std::optional<SteadyTime> asked_at);
   void lease_ended(const OpenLease& open);
+  // Its connection is free for another lease.
+  void request_ended();
   // Submits a page's output; its lease ends when that is written.
   void submit(const OpenLease& open, PageHandler::Result result);
   void renew_leases();
@@ -168,7 +171,9 @@ class Fetcher {
   std::unordered_set<std::string> doubted_;
   // Consecutive requests without an answer, by host; only hosts whose last request had none.
   std::unordered_map<std::string, std::uint32_t> silent_;
-  std::unordered_set<std::uint64_t> leases_;  // leases whose requests have not ended
+  std::unordered_set<std::uint64_t> leases_;  // those that are worked on
+  std::size_t fetched_ = 0;                   // of these, note_fetched()
+  bool noted_fetched_ = false;                // since take_leases()
   SteadyTime renewed_ = std::chrono::steady_clock::now();
   std::uint32_t reloads_ = 0;  // CrawlContext::reloads at the last round
   bool has_room_ = true;       // for another lease, at the last call of take_leases()

@@ -229,10 +229,18 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start,
 
 void Fetcher::lease_ended(const OpenLease& open) {
   leases_.erase(open.lease.id);
-  has_room_ = true;
-  context_.connections.give_back(shard_, 1);
+  if (open.fetched) {
+    --fetched_;
+  } else {
+    request_ended();
+  }
   // release: pairs with the acquire in CrawlImpl::ended().
   context_.in_flight.fetch_sub(1, std::memory_order_release);
+}
+
+void Fetcher::request_ended() {
+  has_room_ = true;
+  context_.connections.give_back(shard_, 1);
 }
 
 }  // namespace trawl

@@ -19,7 +19,7 @@ import trawl_testing as t  # noqa: E402
 import warc_reader  # noqa: E402
 
 CONNECTIONS = 8
-LEASES = CONNECTIONS + 16  # some are of pages whose completions are not yet durable
+LEASES = CONNECTIONS + 32  # some are of pages that are worked on, or not yet durable
 
 
 class Round:

@@ -1,22 +1,33 @@
 // One site that several threads read: the same pages, links and lines as with one thread.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/frontier_decorator.h"
 #include "crawl_fixture.h"
+#include "raw_server.h"
 
 namespace trawl {
 namespace {
 
+using test::Connection;
 using test::fast_config;
+using test::finish;
 using test::Json;
 using test::keys_of;
 using test::LoggedSite;
 using test::pages_of;
+using test::RawServer;
 using test::run;
 using test::run_until;
 using test::TemporaryDirectory;
@@ -105,6 +116,96 @@ TEST(CrawlOneSite, N1_AbortedAndResumedNothingIsLost) {
   }
   EXPECT_TRUE(run(config, mode));
   EXPECT_EQ(keys_of(pages_of(config)), site->reachable_urls()) << "a line each";
+}
+
+// Counts the calls of fetched().
+class CountingFrontier final : public FrontierDecorator<CountingFrontier> {
+ public:
+  CountingFrontier(std::unique_ptr<Frontier> frontier, std::atomic<int>& fetched)
+      : FrontierDecorator(std::move(frontier)), fetched_(fetched) {}
+
+  Result<void> fetched(std::uint64_t lease) override {
+    ++fetched_;
+    return inner().fetched(lease);
+  }
+
+ private:
+  friend FrontierDecorator;
+  template <class Call>
+  auto forward(Call&& call) const {
+    return call();
+  }
+  std::atomic<int>& fetched_;
+};
+
+// A root that links to pages that take a while to read, each with this beginning of an answer.
+struct SlowSite {
+  static constexpr int kPages = 200;
+  static constexpr std::size_t kConnections = 4;
+
+  explicit SlowSite(const std::string& start) {
+    server = std::make_unique<RawServer>([=, this](Connection& client, const std::string& target) {
+      const std::string html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+      const bool is_page = target != "/" && target != "/robots.txt";
+      std::string body;
+      for (int i = 0; target == "/" && i < kPages; ++i)
+        body += fmt::format("<a href=/{}>x</a>", i);
+      while (is_page && body.size() < 30'000)
+        body += "<p><b>some</b> <i>text</i>";
+      const int now = ++open;
+      for (int most = most_open; most < now && !most_open.compare_exchange_weak(most, now);) {
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      // Its client may send the next as soon as it has the answer.
+      --open;
+      return client.reply(is_page ? start : html, body);
+    });
+  }
+
+  // Crawls it with several threads; returns how often it called fetched().
+  int crawl(double adaptive_delay = 0) {
+    const TemporaryDirectory directory;
+    CrawlConfig config = fast_config(directory, {server->url("/")});
+    config.fetch.threads = 3;
+    config.politeness.per_host_connections = kConnections;
+    config.politeness.adaptive_delay = adaptive_delay;
+    config.politeness.retries = 0;
+    std::atomic<int> fetched = 0;
+    auto crawl = Crawl::open(
+        config, {.mode = OpenMode::kCreate,
+                 .frontier = [&](const EmbeddedOptions& options,
+                                 OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
+                   auto frontier = EmbeddedFrontier::open(options, report);
+                   if (!frontier) return frontier;
+                   return std::make_unique<CountingFrontier>(*std::move(frontier), fetched);
+                 }});
+    EXPECT_TRUE(crawl) << crawl.error().message;
+    (*crawl)->start();
+    finish(**crawl);
+    EXPECT_GE(pages_of(config).size(), kConnections);
+    EXPECT_LE(most_open.load(), static_cast<int>(kConnections));
+    return fetched;
+  }
+
+  std::atomic<int> open = 0;
+  std::atomic<int> most_open = 0;
+  std::unique_ptr<RawServer> server;  // the last: it uses the others
+};
+
+TEST(CrawlOneSite, APageThatWaitsToBeReadMakesRoomForTheNextAndForNoMore) {
+  SlowSite site("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
+  EXPECT_GT(site.crawl(), 0);
+  EXPECT_EQ(site.most_open.load(), static_cast<int>(SlowSite::kConnections));
+}
+
+// They are what says when the host may be asked again.
+TEST(CrawlOneSite, P1_FailuresAndResponseTimesAreCountedBeforeTheNextRequest) {
+  EXPECT_EQ(SlowSite("HTTP/1.1 500 Oh\r\nContent-Type: text/html\r\n").crawl(), 0);
+  EXPECT_EQ(SlowSite("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n").crawl(), 0)
+      << "that is not gzip";
+  constexpr double kTooLittleToMatter = 1e-6;
+  EXPECT_EQ(SlowSite("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n").crawl(kTooLittleToMatter),
+            0);
 }
 
 }  // namespace

@@ -19,9 +19,8 @@ constexpr rlim_t kForTheRest = 128;
 // costs more than several pages, and an idle connection with TLS takes some 25 KiB.
 constexpr std::size_t kMostIdle = 1024;
 
-// Leases whose requests have ended, at least: of pages that wait to be read, and of pages whose
-// links and ends are being written.
-constexpr std::uint32_t kLeastEnding = UnreadPages::kPlaces + 16;
+// Pages whose links and ends are being written, at least.
+constexpr std::uint32_t kLeastEnding = 16;
 
 std::uint32_t most_connections_of_a_host(const CrawlConfig::Politeness& politeness) {
   std::uint32_t most = politeness.per_host_connections;
@@ -49,7 +48,11 @@ std::uint32_t most_leases(const CrawlConfig& config) {
   // Redis gets first the links and then the end, and both are collected: more pages wait, and the
   // more do, the fewer writes.
   const std::uint32_t ending = config.cluster.enabled() ? connections : connections / 16;
-  return connections + std::max(ending, kLeastEnding);
+  // Of pages that wait to be read by another thread: see Fetcher::note_fetched().
+  constexpr std::uint32_t kPlaces = UnreadPages::kPlaces;
+  const std::uint32_t fetched =
+      std::min((config.fetch.threads - 1) * kPlaces, std::max(connections, kPlaces));
+  return connections + std::max(ending, kLeastEnding) + fetched;
 }
 
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {

@@ -121,6 +121,7 @@ void Fetcher::run() {
 }
 
 void Fetcher::run_rounds() {
+  bool has_leased = false;  // since the last look at the network
   for (;;) {
     context_.safe_point.come_by();
     if (std::exchange(reloads_, context_.reloads) != context_.reloads) {
@@ -132,14 +133,17 @@ void Fetcher::run_rounds() {
     if (phase == CrawlPhase::kDraining && client_->active() == 0 && queue_.empty()) return;
     if (phase == CrawlPhase::kRunning) {
       release_origins();
-      take_leases();
+      // A call that finds nothing may commit, which is cheaper for more pages at once.
+      if (!std::exchange(has_leased, false)) take_leases();
     } else {
       context_.truncated_responses.clear();  // no retries any more
     }
     wait_for_events();
     // The next requests leave before the pages that came are worked on.
     if (std::exchange(noted_fetched_, false) && phase_now() == CrawlPhase::kRunning) {
+      const std::size_t before = leases_.size();
       take_leases();
+      has_leased = leases_.size() > before;
       client_->send();
     }
     queue_.work();

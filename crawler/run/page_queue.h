@@ -24,9 +24,9 @@ namespace trawl {
 // Each lease, completion and group of output has a price of its own, so the queue is finished some
 // pages at a time while more come in, and a reader that sleeps is woken for two pages.
 //
-// A page that waits holds its lease, and its connection's share except for a few (see
-// Fetcher::note_fetched()), which bounds the queue. Only its first pages are read ahead, for that
-// takes memory. For one thread.
+// A page that waits holds its lease, and, beyond the first UnreadPages::kPlaces, its connection's
+// share (see Fetcher::note_fetched()): that bounds the queue. Only its first pages are read ahead,
+// for that takes memory. For one thread.
 class PageQueue {
  public:
   using Use = std::function<void(FetchedPage&)>;

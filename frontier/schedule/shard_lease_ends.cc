@@ -22,6 +22,7 @@ SteadyTime start_of(SteadyTime since, microseconds started_after) {
   return since + std::clamp<microseconds>(started_after, microseconds(0), kMaxDelay);
 }
 
+// std::exchange() takes no bit-fields.
 bool take_revived(Host& host) {
   const bool revived = host.revived;
   host.revived = false;

@@ -114,8 +114,8 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
       options.compression = rocksdb::kNoCompression;  // fingerprints are random
       options.compaction_style = rocksdb::kCompactionStyleUniversal;
       options.level0_file_num_compaction_trigger = 8;
-      // With more URLs waiting than WaitingDepths has room for, a page notes several: most in vain,
-      // so that they are rarely read.
+      // With more URLs waiting than WaitingDepths has room for, a page notes several, which are
+      // rarely read.
       options.memtable_factory = sorted_memtables();
       add_bloom_filters(table);
       break;

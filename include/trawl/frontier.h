@@ -36,9 +36,9 @@ class Frontier {
   [[nodiscard]] virtual Result<std::vector<Admission>> offer(
       std::span<const UrlRequest> requests, OfferWait wait = OfferWait::kDurable) = 0;
 
-  // Leases up to `max` URLs whose hosts may be requested now, at most leases_per_host a host. The
-  // caller starts each request immediately. Returns none if nothing became due within `wait`, or if
-  // nothing will; progress() says which.
+  // Leases up to `max` URLs whose hosts may be requested now, at most leases_per_host a host,
+  // not counting those passed to fetched(). The caller starts each request immediately. Returns
+  // none if nothing became due within `wait`, or if nothing will; progress() says which.
   //
   // The delays of hosts, domains and addresses count from the time of the lease until the real
   // start of the request is reported by Outcome::started_after, release() or start(), and from that
@@ -86,10 +86,11 @@ class Frontier {
   [[nodiscard]] virtual Result<void> renew(std::uint64_t lease_id) = 0;
   // Reports that the request of a lease has ended, for callers that process responses later, or on
   // other threads. The lease stays open but no longer counts for leases_per_host, so that the
-  // host's next URL may be leased meanwhile. Delays, HostSettings::limit and max_open_leases hold
-  // as before; a failure, and a response time for adaptive_delay, count from the end of the lease.
-  // While a host has kMaxFetchedLeases such leases, its others keep counting. A second call changes
-  // nothing. Errors: kNotFound if the lease is not open.
+  // host's next URL may be leased meanwhile. HostSettings::limit and max_open_leases hold as
+  // before. Delays count from the lease, or from start(), until the lease ends: with a delay and
+  // requests that start late, call start() before each. A failure, and a response time for
+  // adaptive_delay, count from the end of the lease. While a host has kMaxFetchedLeases such
+  // leases, a call for another one has no effect. Errors: kNotFound if the lease is not open.
   [[nodiscard]] virtual Result<void> fetched(std::uint64_t lease_id) = 0;
 
   // Asks whether the request of a lease may start now. For callers with a variable time between

@@ -47,12 +47,12 @@ std::uint32_t most_leases(const CrawlConfig& config) {
   const std::uint32_t connections = config.fetch.connections;
   // Redis gets first the links and then the end, and both are collected: more pages wait, and the
   // more do, the fewer writes.
-  const std::uint32_t ending = config.cluster.enabled() ? connections : connections / 16;
+  if (config.cluster.enabled()) return connections + std::max(connections, kLeastEnding);
   // Of pages that wait to be read by another thread: see Fetcher::note_fetched().
   constexpr std::uint32_t kPlaces = UnreadPages::kPlaces;
   const std::uint32_t fetched =
       std::min((config.fetch.threads - 1) * kPlaces, std::max(connections, kPlaces));
-  return connections + std::max(ending, kLeastEnding) + fetched;
+  return connections + std::max(connections / 16, kLeastEnding) + fetched;
 }
 
 std::size_t connections_kept(std::size_t connections, std::size_t threads) {

@@ -191,7 +191,10 @@ class FrontierImpl final : public Frontier {
   std::uint32_t shard_index(HostId host) const;
   HostShard& shard_of(HostId host) const { return *shards_[shard_index(host)]; }
   HostShard& shard_of_lease(std::uint64_t lease_id) const {
-    return *shards_[lease_id % options_.store.shards];
+    return *shards_[shard_index_of_lease(lease_id)];
+  }
+  std::uint32_t shard_index_of_lease(std::uint64_t lease_id) const {
+    return static_cast<std::uint32_t>(lease_id % options_.store.shards);
   }
   std::uint64_t number_of(std::uint64_t lease_id) const { return lease_id / options_.store.shards; }
   RetryOptions retry_options() const {

@@ -500,7 +500,7 @@ Result<void> FrontierImpl::fetched(std::uint64_t lease_id) {
   if (auto open = commits_->check(); !open) return open;
   const auto leasable = shard_of_lease(lease_id).fetched(number_of(lease_id));
   if (!leasable) return tl::unexpected(leasable.error());
-  if (*leasable) wakes_.announce(static_cast<std::uint32_t>(lease_id % options_.store.shards));
+  if (*leasable) wakes_.announce(shard_index_of_lease(lease_id));
   return {};
 }
 
@@ -509,7 +509,7 @@ Result<void> FrontierImpl::release(std::uint64_t lease_id, std::optional<SteadyT
   if (auto open = commits_->check(); !open) return open;
   auto released = shard_of_lease(lease_id).release(number_of(lease_id), next_start, started_after);
   if (!released) return released;
-  wakes_.announce(static_cast<std::uint32_t>(lease_id % options_.store.shards));
+  wakes_.announce(shard_index_of_lease(lease_id));
   announce_leases();
   return released;
 }

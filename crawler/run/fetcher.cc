@@ -169,7 +169,7 @@ void Fetcher::take_leases() {
   if (is_crowded())
     return context_.truncated_responses.clear();  // transfers in progress need the memory
   if (context_.crashes.is_alone()) return;
-  const std::size_t room = context_.connections.take(shard_, leases_.size() - fetched_);
+  const std::size_t room = context_.connections.take(shard_, leases_.size() - fetched_leases_);
   const std::uint64_t wanted = context_.pages.take(std::min(room, most_leases()));
   // Read before the frontier reads its clock, so that delays measured from here are not too short.
   const SteadyTime asked_at = std::chrono::steady_clock::now();
@@ -378,7 +378,7 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
 // start. The number of such pages is limited, since their bodies take memory.
 void Fetcher::note_fetched(OpenLease& open) {
   const bool sets_delay = open.lease.paced || context_.config.politeness.adaptive_delay > 0;
-  if (sets_delay || fetched_ == UnreadPages::kPlaces) return;
+  if (sets_delay || fetched_leases_ == UnreadPages::kPlaces) return;
   const auto noted = context_.frontier.fetched(open.lease.id);
   if (!noted) {
     // As in renew_leases().
@@ -386,7 +386,7 @@ void Fetcher::note_fetched(OpenLease& open) {
     return;
   }
   open.fetched = true;
-  ++fetched_;
+  ++fetched_leases_;
   noted_fetched_ = true;
   request_ended();
 }

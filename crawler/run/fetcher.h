@@ -172,7 +172,7 @@ class Fetcher {
   // Consecutive requests without an answer, by host; only hosts whose last request had none.
   std::unordered_map<std::string, std::uint32_t> silent_;
   std::unordered_set<std::uint64_t> leases_;  // those that are worked on
-  std::size_t fetched_ = 0;                   // of these, note_fetched()
+  std::size_t fetched_leases_ = 0;            // of these, note_fetched()
   bool noted_fetched_ = false;                // since take_leases()
   SteadyTime renewed_ = std::chrono::steady_clock::now();
   std::uint32_t reloads_ = 0;  // CrawlContext::reloads at the last round

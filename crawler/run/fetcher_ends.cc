@@ -230,7 +230,7 @@ void Fetcher::release(const OpenLease& open, SteadyTime next_start,
 void Fetcher::lease_ended(const OpenLease& open) {
   leases_.erase(open.lease.id);
   if (open.fetched) {
-    --fetched_;
+    --fetched_leases_;
   } else {
     request_ended();
   }

@@ -58,6 +58,12 @@ void add_bloom_filters(rocksdb::BlockBasedTableOptions& table) {
   table.partition_filters = true;
 }
 
+// Level compaction rewrites more often, universal compaction takes more disk space for a while.
+void rewrite_seldom(rocksdb::ColumnFamilyOptions& options) {
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.level0_file_num_compaction_trigger = 8;
+}
+
 // Small memtables stay in the processor's caches, which speeds up insertions. With more memory
 // several of them are merged into one table, so that fewer and larger tables are rewritten. A read
 // looks into each that waits, so they are few.
@@ -89,10 +95,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
   auto table = table_options(store.cache);
   switch (family) {
     case kPending:
-      // Rewrites a URL less often than level compaction, at the cost of temporary disk space; many
-      // URLs end before they are rewritten at all.
-      options.compaction_style = rocksdb::kCompactionStyleUniversal;
-      options.level0_file_num_compaction_trigger = 8;
+      rewrite_seldom(options);  // many URLs end before they are rewritten at all
       options.memtable_factory = sorted_memtables();
       break;
     case kDeferred:
@@ -101,8 +104,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
       options.compression = rocksdb::kNoCompression;  // fingerprints are random
       break;
     case kLedger:
-      options.compaction_style = rocksdb::kCompactionStyleUniversal;
-      options.level0_file_num_compaction_trigger = 8;
+      rewrite_seldom(options);
       options.compression = rocksdb::kNoCompression;  // fingerprints are random
       table.block_size = 4u << 10;
       add_bloom_filters(table);
@@ -112,8 +114,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
     case kDepths:
       options.merge_operator = std::make_shared<SmallestDepth>();
       options.compression = rocksdb::kNoCompression;  // fingerprints are random
-      options.compaction_style = rocksdb::kCompactionStyleUniversal;
-      options.level0_file_num_compaction_trigger = 8;
+      rewrite_seldom(options);
       // With more URLs waiting than WaitingDepths has room for, a page notes several, which are
       // rarely read.
       options.memtable_factory = sorted_memtables();

@@ -58,6 +58,17 @@ inline std::unique_ptr<Crawl> opened(const CrawlConfig& config, OpenMode mode) {
   return std::move(*crawl);
 }
 
+// For CrawlOptions::frontier: an embedded frontier within what `around` makes of it.
+template <class Around>
+auto frontier_within(Around around) {
+  return [around](const EmbeddedOptions& options,
+                  OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
+    auto frontier = EmbeddedFrontier::open(options, report);
+    if (!frontier) return frontier;
+    return around(*std::move(frontier));
+  };
+}
+
 inline void wait_until(const std::function<bool()>& condition) {
   while (!condition())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

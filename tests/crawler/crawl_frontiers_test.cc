@@ -46,12 +46,9 @@ TEST(CrawlFrontiers, N1_AFrontierThatIsOutOfReachAtEveryThirdCallIsCrawledToTheE
   CrawlConfig config = fast_config(directory, site->seeds());
   expect_whole_crawl(config, site,
                      {.mode = OpenMode::kCreate,
-                      .frontier = [&](const EmbeddedOptions& options,
-                                      OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
-                        auto frontier = EmbeddedFrontier::open(options, report);
-                        if (!frontier) return frontier;
-                        return std::make_unique<test::UnreliableFrontier>(*std::move(frontier));
-                      }});
+                      .frontier = test::frontier_within([](auto frontier) {
+                        return std::make_unique<test::UnreliableFrontier>(std::move(frontier));
+                      })});
 }
 
 // As of a worker that was stopped for too long: another takes every fifth lease from it.
@@ -84,16 +81,13 @@ TEST(CrawlFrontiers, N1_LeasesThatExpireEndNoCrawl) {
   CrawlConfig config = fast_config(directory, site->seeds());
   config.politeness.delay = std::chrono::milliseconds(1);  // each request waits for its turn
   const ForgetfulFrontier* forgetful = nullptr;
-  auto crawl = Crawl::open(
-      config, {.mode = OpenMode::kCreate,
-               .frontier = [&](const EmbeddedOptions& options,
-                               OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
-                 auto frontier = EmbeddedFrontier::open(options, report);
-                 if (!frontier) return frontier;
-                 auto around = std::make_unique<ForgetfulFrontier>(*std::move(frontier));
-                 forgetful = around.get();
-                 return around;
-               }});
+  auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate,
+                                    .frontier = test::frontier_within([&](auto frontier) {
+                                      auto around =
+                                          std::make_unique<ForgetfulFrontier>(std::move(frontier));
+                                      forgetful = around.get();
+                                      return around;
+                                    })});
   ASSERT_TRUE(crawl) << crawl.error().message;
   (*crawl)->start();
   while (!(*crawl)->ended())

@@ -172,13 +172,10 @@ struct SlowSite {
     config.politeness.retries = 0;
     std::atomic<int> fetched = 0;
     auto crawl = Crawl::open(
-        config, {.mode = OpenMode::kCreate,
-                 .frontier = [&](const EmbeddedOptions& options,
-                                 OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
-                   auto frontier = EmbeddedFrontier::open(options, report);
-                   if (!frontier) return frontier;
-                   return std::make_unique<CountingFrontier>(*std::move(frontier), fetched);
-                 }});
+        config, {.mode = OpenMode::kCreate, .frontier = test::frontier_within([&](auto frontier) {
+                                              return std::make_unique<CountingFrontier>(
+                                                  std::move(frontier), fetched);
+                                            })});
     EXPECT_TRUE(crawl) << crawl.error().message;
     (*crawl)->start();
     finish(**crawl);

@@ -64,16 +64,13 @@ TEST_F(CrawlReload, WhatFailsAfterTheChangeIsAWarning) {
   const std::string host = site.substr(7, site.size() - 8);
   config_.politeness.hosts = {{.host = "127.0.0.1", .delay = std::chrono::milliseconds(20)}};
   RefusingFrontier* frontier = nullptr;
-  auto opened = Crawl::open(
-      config_, {.mode = OpenMode::kCreate,
-                .frontier = [&](const EmbeddedOptions& options,
-                                OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
-                  auto inner = EmbeddedFrontier::open(options, report);
-                  if (!inner) return inner;
-                  auto around = std::make_unique<RefusingFrontier>(*std::move(inner));
-                  frontier = around.get();
-                  return around;
-                }});
+  auto opened = Crawl::open(config_, {.mode = OpenMode::kCreate,
+                                      .frontier = test::frontier_within([&](auto inner) {
+                                        auto around =
+                                            std::make_unique<RefusingFrontier>(std::move(inner));
+                                        frontier = around.get();
+                                        return around;
+                                      })});
   ASSERT_TRUE(opened) << opened.error().message;
   Crawl& crawl = **opened;
   crawl.pause();

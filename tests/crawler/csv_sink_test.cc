@@ -192,18 +192,14 @@ TEST(CsvSink, N3_APageIsCompletedAfterItsRowIsWritten) {
   const CrawlConfig config = fast_config(directory, site->seeds());
   const auto kinds = with_csv();
   const WatchedFrontier* watched = nullptr;
-  const auto crawl = Crawl::open(
-      config, {.mode = OpenMode::kCreate,
-               .frontier = [&](const EmbeddedOptions& options,
-                               OpenReport* report) -> Result<std::unique_ptr<Frontier>> {
-                 auto frontier = EmbeddedFrontier::open(options, report);
-                 if (!frontier) return frontier;
-                 auto around =
-                     std::make_unique<WatchedFrontier>(*std::move(frontier), csv_of(config));
-                 watched = around.get();
-                 return around;
-               },
-               .sinks = kinds});
+  const auto crawl = Crawl::open(config, {.mode = OpenMode::kCreate,
+                                          .frontier = test::frontier_within([&](auto frontier) {
+                                            auto around = std::make_unique<WatchedFrontier>(
+                                                std::move(frontier), csv_of(config));
+                                            watched = around.get();
+                                            return around;
+                                          }),
+                                          .sinks = kinds});
   ASSERT_TRUE(crawl) << crawl.error().message;
   (*crawl)->start();
   finish(**crawl);

@@ -301,22 +301,16 @@ std::optional<std::vector<SetAsideUrl>> FrontierModelRun::listed() {
 
 void FrontierModelRun::end_somehow() {
   const std::uint64_t id = some_lease();
-  if (once_in(2)) {
-    note(fmt::format("fetched {}", id));
-    const auto fetched = frontier_->fetched(id);
-    if (broken_ && !fetched) return;
-    if (model_.fetched(id) != fetched.has_value())
-      ADD_FAILURE() << "fetched() is wrong\n" << log_text();
-    return;
-  }
-  if (once_in(2)) {
-    note(fmt::format("renew {}", id));
-    const auto renewed = frontier_->renew(id);
-    if (broken_ && !renewed) return;
-    if (model_.renew(id) != renewed.has_value())
-      ADD_FAILURE() << "renew() is wrong\n" << log_text();
-    return;
-  }
+  // The lease stays open, if it is.
+  const auto keep = [&](const char* name, auto call, auto call_of_model) {
+    note(fmt::format("{} {}", name, id));
+    const auto done = (*frontier_.*call)(id);
+    if (broken_ && !done) return;
+    if ((model_.*call_of_model)(id) != done.has_value())
+      ADD_FAILURE() << name << "() is wrong\n" << log_text();
+  };
+  if (once_in(2)) return keep("fetched", &Frontier::fetched, &FrontierModel::fetched);
+  if (once_in(2)) return keep("renew", &Frontier::renew, &FrontierModel::renew);
   std::optional<SteadyTime> next_start;
   Milliseconds started_after(0);
   if (once_in(2)) {

@@ -28,6 +28,7 @@
 #include "crawler/parse/html/page_scanner.h"
 #include "crawler/parse/html/page_text_reader.h"
 #include "crawler/parse/html/reference_collector.h"
+#include "crawler/parse/repeated_references.h"
 #include "crawler/parse/svg_reader.h"
 
 namespace trawl {
@@ -92,6 +93,7 @@ void forget_contents(PageLinks& page) {
   page.invalid = 0;
   page.other_scheme = 0;
   page.dropped.clear();
+  page.repeated = 0;
 }
 
 }  // namespace
@@ -132,6 +134,7 @@ struct LinkExtractor::State {
   std::string utf8;              // the decoded page, if it is not UTF-8
   std::string query;             // a reference with its query in the page's encoding
   std::vector<Link> spare;       // of earlier pages
+  RepeatedReferences repeated;
   AnchorTextReader texts;
   PageTextReader page_text;
 };
@@ -142,6 +145,7 @@ void LinkExtractor::State::extract(std::string_view html, PageEncoding encoding,
   page.invalid = 0;
   page.other_scheme = 0;
   page.dropped.clear();
+  page.repeated = 0;
   page.encoding = encoding.name();
   query_encoding = encoding.output();
   started.reset();
@@ -269,6 +273,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
   std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
   if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
   page.links.reserve(found.references.size());
+  repeated.begin();
   auto anchor = found.anchors.begin();
   std::size_t count =
       0;  // links so far; the vector still has those of the previous page after them
@@ -278,6 +283,13 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
       if (thread_time() > *deadline) return LinksSkipped::kTooSlow;
     }
     const Reference& reference = found.references[i];
+    if (options.distinct) {
+      if (const auto link = repeated.find(reference)) {
+        ++page.links[*link].times;
+        ++page.repeated;
+        continue;
+      }
+    }
     Link& link = link_at(count, page.links);
     const auto parsed = parse(reference.value, base, link.url);
     if (!parsed) {
@@ -294,6 +306,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     link.element = to_string(reference.element);
     link.attribute = to_string(reference.attribute);
     link.rel = reference.rel;
+    link.times = 1;
     link.text.clear();
     while (anchor != found.anchors.end() && anchor->reference < i)
       ++anchor;
@@ -301,6 +314,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     memory += link.url.href().size() + link.rel.size();
     if (!link.text.empty()) memory += link.text.capacity();
     if (memory > options.max_memory) return LinksSkipped::kTooLarge;
+    if (options.distinct) repeated.note(static_cast<std::uint32_t>(count));
     ++count;
   }
   cut(page.links, count, memory);

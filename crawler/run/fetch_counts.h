@@ -21,7 +21,7 @@ class FetchCounts {
   void add_retry() { count(retries_, 1); }
   void add_succeeded() { count(succeeded_, 1); }
   void add_truncated() { count(truncated_, 1); }
-  void add_guess() { count(guesses_, 1); }
+  void add_guesses(std::uint64_t n) { count(guesses_, n); }
 
   std::uint64_t bytes() const { return read(bytes_); }  // of bodies, still compressed
   std::uint64_t not_modified() const { return read(not_modified_); }

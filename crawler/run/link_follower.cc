@@ -83,14 +83,14 @@ bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
   const UrlOrigin& origin = found.origin;
   const bool ordinary = is_ordinary(found);
   if (ordinary && knows(hash, found)) {
-    ++left_out_;
+    left_out_ += found.times;
     return true;
   }
   Facts facts(*this);
   const UrlVerdict verdict = context_.rules.decider.decide(url, origin, facts);
   if (verdict.reason) {
     hold(url, found, *verdict.reason);
-    skip(url.href_without_fragment(), *verdict.reason, verdict.rule);
+    skip(url.href_without_fragment(), *verdict.reason, verdict.rule, found.times);
     return false;
   }
   UrlRequest request{.url = url.href_without_fragment(),
@@ -102,6 +102,7 @@ bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
   request.again = is_link_to_guess(url, found) || found.again;
   if (ordinary) (is_guess(found) ? *known_guesses_ : known_).note_offered();
   requests_.push_back(request);
+  left_out_ += found.times - 1;
   return true;
 }
 
@@ -167,7 +168,7 @@ void LinkFollower::add_requisite(const Url& url, const Fingerprint& hash, const 
     return;
   }
   if (knows_requisite(hash, is_guess(found))) {
-    ++left_out_;
+    left_out_ += found.times;
     return;
   }
   LinkContext requisite = found;
@@ -231,8 +232,9 @@ std::span<const UrlRequest> LinkFollower::requests() {
   return requests_;
 }
 
-void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule) {
-  context_.skipped.add(reason);
+void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_view rule,
+                        std::uint32_t times) {
+  context_.skipped.add(reason, times);
   if (room_log(LogRoom::kLinks).should_log(spdlog::level::debug))
     room_log(LogRoom::kLinks)
         .debug("skipped: {}: {}{}{}", without_credentials(url), to_string(reason),

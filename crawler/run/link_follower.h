@@ -34,6 +34,7 @@ struct LinkContext {
   bool style_sheet = false;
   // Queue it although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
+  std::uint32_t times = 1;  // how often the page has it
 };
 
 // For one thread, one page after another.
@@ -68,7 +69,8 @@ class LinkFollower {
   // Queues a page again that was fetched before, found as it was then. `listed`: the sitemap's
   // entry.
   void add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed);
-  void skip(std::string_view url, SkipReason reason, std::string_view rule = {});
+  void skip(std::string_view url, SkipReason reason, std::string_view rule = {},
+            std::uint32_t times = 1);
   // Counts `n` references that are not http(s) URLs.
   void skip_many(SkipReason reason, std::uint64_t n) {
     if (n > 0) context_.skipped.add(reason, n);

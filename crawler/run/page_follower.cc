@@ -158,7 +158,7 @@ void PageFollower::follow_page(PageInHand& page) {
   if (parsed) {
     PageLinks& found = reader_.links(page.url, response, page.read);
     if (found.skipped != LinksSkipped::kNo) page.outcome.error = to_string(found.skipped);
-    record.links = found.links.size();
+    record.links = found.links.size() + found.repeated;
     if (found.canonical) record.canonical = found.canonical->href_without_fragment();
     record.title = found.title;
     record.language = found.language;
@@ -201,7 +201,9 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
                            hops_of(page), is_link && config.kinds.has(link.kind));
     } else if (is_link && (!config.requisites || config.kinds.has(link.kind))) {
       note_link(page, link);
-      links_.add(link.url, page.read.link_hashes[i], found_on(page, link.kind, stops));
+      LinkContext found = found_on(page, link.kind, stops);
+      found.times = link.times;
+      links_.add(link.url, page.read.link_hashes[i], found);
     }
   }
   // What is a link, too, is not a guess.
@@ -215,10 +217,11 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
 void PageFollower::follow_guess(PageInHand& page, std::size_t i, bool nofollow, bool is_link) {
   const Link& link = page.read.links.links[i];
   const Fingerprint& hash = page.read.link_hashes[i];
-  context_.fetches.add_guess();
-  ++page.output.page.guesses;
+  context_.fetches.add_guesses(link.times);
+  page.output.page.guesses += link.times;
   note_link(page, link);
-  const LinkContext found = found_on(page, link.kind, nofollow);
+  LinkContext found = found_on(page, link.kind, nofollow);
+  found.times = link.times;
   if (context_.config.links.requisites && is_named_as_requisite(link.url.path())) {
     links_.add_requisite(link.url, hash, found, hops_of(page), is_link);
   } else if (is_link) {
@@ -376,6 +379,7 @@ LinkContext PageFollower::found_on(const PageInHand& page, LinkKind kind, bool n
 LinkContext PageFollower::loaded_by(const PageInHand& page, const Link& link, bool nofollow) {
   LinkContext found = found_on(page, link.kind, nofollow);
   found.style_sheet = loads_style_sheet(link);
+  found.times = link.times;
   return found;
 }
 

@@ -31,6 +31,8 @@ LinkOptions link_options(const CrawlContext& context) {
   const SinkInputs inputs = context.output.sinks().inputs();
   options.texts = inputs.links;
   options.dropped = inputs.skipped;
+  // These have an entry for each place where a link is.
+  options.distinct = !inputs.links && !inputs.skipped && !inputs.outlinks;
   if (config.output.text && config.output.pages) options.max_text = kMaxPageText;
   return options;
 }

@@ -94,6 +94,8 @@ struct Link {
   // characters). Alternative texts of images are part of it; scripts, style sheets, templates and
   // form fields are not. Line breaks and the edges of blocks are white space.
   std::string text{};
+  // With LinkOptions::distinct: how many references of the page it stands for. At least 1.
+  std::uint32_t times = 1;
 };
 inline constexpr std::size_t kMaxLinkText = 200;
 
@@ -113,6 +115,10 @@ struct LinkOptions {
   LinkEngine engine = LinkEngine::kScanner;
   bool texts = false;    // collect Link::text
   bool dropped = false;  // collect PageLinks::dropped
+  // Leave out links that differ from one before in no more than fragment and text, which is several
+  // times faster on pages that have the same links again and again. Some are left in all the same
+  // on pages with hundreds of different links.
+  bool distinct = false;
   // Of the kinds kResource and kDocument collect also what loads nothing else than parts of the
   // page: `background` attributes, and the documents in `srcdoc` attributes, in place of `src`.
   bool requisites = false;
@@ -168,7 +174,9 @@ struct DroppedLink {
 
 // The links of a page, and what it says about itself.
 struct PageLinks {
-  std::vector<Link> links;  // in source order, with duplicates; http(s) only
+  // In source order, http(s) only; with duplicates, unless LinkOptions::distinct.
+  std::vector<Link> links;
+  std::size_t repeated = 0;  // links left out with LinkOptions::distinct: see Link::times
   // The first <base href>, resolved, if it is http(s). With a base of another scheme (ftp:, file:)
   // relative references have that scheme too and count as `other_scheme`.
   std::optional<Url> base;

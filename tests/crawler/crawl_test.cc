@@ -111,6 +111,38 @@ TEST(Crawl, CountsAreThoseOfTheOutput) {
   EXPECT_FALSE(crawl->reached_limit() == CrawlLimit::kPages);
 }
 
+// Links that a page has several times are read once, unless each is written.
+TEST(Crawl, LinksOfAPageCountEachTime) {
+  const OwnSite site([](const std::string& target) {
+    if (target != "/") return html("<a href=/>home</a> <a href='/#top'>top</a> <a href=#a>a</a>");
+    return html(
+        "<a href=/a>a</a> <a href='/a#x'>x</a> <a href=/a>a</a> <a href=/a rel=nofollow>a</a>"
+        "<a href=http://other.test/>o</a> <a href='http://other.test/#o'>o</a>"
+        "<a href=mailto:a>m</a> <a href=mailto:a>m</a>");
+  });
+  using Counts = std::array<std::uint64_t, 4>;
+  const auto counts_with = [&](bool writes_links) -> std::pair<Counts, std::map<std::string, int>> {
+    const TemporaryDirectory directory;
+    CrawlConfig config = fast_config(directory, {site.url("/")});
+    config.output.links = writes_links;
+    const auto crawl = opened(config, OpenMode::kCreate);
+    crawl->start();
+    finish(*crawl);
+    std::map<std::string, int> links;
+    for (const Json& page : pages_of(config))
+      links[page["url"].get<std::string>()] = page["links"].get<int>();
+    return {{crawl->skipped()[SkipReason::kOutOfScope], crawl->skipped()[SkipReason::kOtherScheme],
+             crawl->progress().frontier.seen, crawl->progress().frontier.admitted},
+            links};
+  };
+  const auto [counts, links] = counts_with(false);
+  EXPECT_EQ(links, (std::map<std::string, int>{{site.url("/"), 6}, {site.url("/a"), 3}}));
+  EXPECT_EQ(counts[0], 2u);
+  EXPECT_EQ(counts[1], 2u);
+  EXPECT_EQ(counts[3], 2u);
+  EXPECT_EQ(counts_with(true), std::pair(counts, links));
+}
+
 TEST(Crawl, WithoutRobotsNothingIsDisallowedAndNoRobotsTxtAskedFor) {
   const TemporaryDirectory directory;
   const LoggedSite site(directory, 100, 1);

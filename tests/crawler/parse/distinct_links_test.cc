@@ -1,0 +1,135 @@
+// LinkOptions::distinct, held against the links of the same pages with duplicates.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trawl/links.h"
+
+namespace trawl {
+namespace {
+
+using testing::ElementsAre;
+
+const Url kUrlOfPage = *Url::parse("http://site.example/dir/page.html?q");
+
+PageLinks links_of(std::string_view html, bool distinct, LinkKinds kinds = LinkKinds::all()) {
+  return extract_links(html, kUrlOfPage, {.kinds = kinds, .distinct = distinct});
+}
+
+// "path times" of each link.
+std::vector<std::string> counted(std::string_view html) {
+  std::vector<std::string> result;
+  for (const Link& link : links_of(html, true).links)
+    result.push_back(fmt::format("{} {}", link.url.path(), link.times));
+  return result;
+}
+
+using Key = std::tuple<std::string, LinkKind, bool, std::string, std::string, std::string>;
+
+// How often the page has each link.
+std::map<Key, std::size_t> occurrences(const PageLinks& page) {
+  std::map<Key, std::size_t> times;
+  for (const Link& link : page.links) {
+    times[{std::string(link.url.href_without_fragment()), link.kind, link.follow,
+           std::string(link.element), std::string(link.attribute), link.rel}] += link.times;
+  }
+  return times;
+}
+
+TEST(DistinctLinks, AFragmentOrATextMakesNoOtherLink) {
+  constexpr std::string_view kPage =
+      "<a href=a>one</a><a href='a#x'>two</a><a href=#y></a><a href=b></a><a href=#z></a>"
+      "<a href='a#'></a>";
+  EXPECT_THAT(counted(kPage), ElementsAre("/dir/a 3", "/dir/page.html 2", "/dir/b 1"));
+  const PageLinks page = links_of(kPage, true);
+  EXPECT_EQ(page.repeated, 3u);
+  EXPECT_EQ(page.links[0].url.href(), "http://site.example/dir/a") << "as it was first";
+  EXPECT_EQ(page.links[1].url.fragment(), "y");
+  EXPECT_EQ(links_of(kPage, false).links.size(), 6u);
+  EXPECT_EQ(links_of(kPage, false).repeated, 0u);
+  for (const Link& link : links_of(kPage, false).links)
+    EXPECT_EQ(link.times, 1u);
+}
+
+TEST(DistinctLinks, WhatTellsLinksApartDoes) {
+  EXPECT_THAT(counted("<a href=a></a><a href=a rel=nofollow></a><a href=a rel=next></a>"
+                      "<area href=a><iframe src=a></iframe><a href=a?></a><a href=A></a>"
+                      "<a href=a rel=nofollow></a>"),
+              ElementsAre("/dir/a 1", "/dir/a 2", "/dir/a 1", "/dir/a 1", "/dir/a 1", "/dir/a 1",
+                          "/dir/A 1"));
+}
+
+// In front of a fragment it belongs to the URL.
+TEST(DistinctLinks, WhiteSpaceAtTheEnd) {
+  EXPECT_THAT(counted("<a href='a '></a><a href='a #x'></a><a href='a #x'></a><a href='a'></a>"),
+              testing::SizeIs(3));
+  EXPECT_EQ(
+      occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", true)),
+      occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", false)));
+}
+
+TEST(DistinctLinks, WhatIsNoLinkCountsEachTime) {
+  const PageLinks page = links_of(
+      "<a href='http://[/'></a><a href='http://[/'></a><a href='mailto:a'></a>"
+      "<a href='mailto:a'></a><a href='mailto:a'></a>",
+      true);
+  EXPECT_EQ(page.invalid, 2u);
+  EXPECT_EQ(page.other_scheme, 3u);
+  EXPECT_EQ(page.repeated, 0u);
+}
+
+TEST(DistinctLinks, NothingIsKeptOfThePageBefore) {
+  LinkExtractor extractor({.distinct = true});
+  PageLinks page;
+  for (const char* const base : {"http://a.test/", "http://b.test/"}) {
+    extractor.extract_into("<a href=x></a><a href=x></a>", "text/html", *Url::parse(base), page);
+    ASSERT_EQ(page.links.size(), 1u);
+    EXPECT_EQ(page.links[0].url.href(), std::string(base) + "x");
+    EXPECT_EQ(page.links[0].times, 2u);
+    EXPECT_EQ(page.repeated, 1u);
+  }
+  extractor.extract_into("<a href=x></a>", "text/html", kUrlOfPage, page);
+  EXPECT_EQ(page.links[0].times, 1u);
+  EXPECT_EQ(page.repeated, 0u);
+  extractor.extract_into("<p>", "text/html", kUrlOfPage, page);
+  EXPECT_THAT(page.links, testing::IsEmpty());
+}
+
+// With more links than are remembered, some are in it several times.
+TEST(DistinctLinks, RandomPagesHaveTheSameLinks) {
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t n) { return std::size_t{random() % n}; };
+  constexpr std::array kRels = {"", " rel=nofollow", " rel=' next'"};
+  constexpr std::array kEnds = {"", "#", "#a", "#b", " ", "?", "?#c", " #d"};
+  for (const std::size_t names : {3u, 40u, 300u, 5'000u}) {
+    for (int round = 0; round < 20; ++round) {
+      std::string html;
+      for (std::size_t i = 0; i < 3 * names; ++i) {
+        const auto name = fmt::format("{}{}", below(4) == 0 ? "../x/some/longer/place/" : "",
+                                      below(3) == 0 ? "" : std::to_string(below(names)));
+        html += fmt::format("<{} href='{}{}'{}></a>", below(9) == 0 ? "area" : "a", name,
+                            kEnds[below(kEnds.size())], kRels[below(kRels.size())]);
+      }
+      const PageLinks all = links_of(html, false);
+      const PageLinks some = links_of(html, true);
+      ASSERT_EQ(occurrences(some), occurrences(all)) << html;
+      ASSERT_EQ(some.links.size() + some.repeated, all.links.size());
+      if (names > 300) continue;
+      // Several spellings of a URL are several links, and few references share a place.
+      EXPECT_LT(some.links.size(), 3 * occurrences(all).size()) << html;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trawl

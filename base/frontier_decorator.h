@@ -47,8 +47,8 @@ class FrontierDecorator : public Base {
     return derived().forward(
         [&] { return frontier_->release(lease_id, next_start, started_after); });
   }
-  Result<void> fetched(std::uint64_t lease_id) override {
-    return derived().forward([&] { return frontier_->fetched(lease_id); });
+  Result<void> fetched(std::uint64_t lease_id, std::chrono::microseconds started_after) override {
+    return derived().forward([&] { return frontier_->fetched(lease_id, started_after); });
   }
   Result<void> renew(std::uint64_t lease_id) override {
     return derived().forward([&] { return frontier_->renew(lease_id); });

@@ -139,7 +139,7 @@ class FrontierImpl final : public Frontier {
                                              std::size_t limit) const override;
   Result<std::uint64_t> retry(const RetryWhich& which) override;
   Result<void> renew(std::uint64_t lease_id) override;
-  Result<void> fetched(std::uint64_t lease_id) override;
+  Result<void> fetched(std::uint64_t lease_id, std::chrono::microseconds started_after) override;
   Result<void> release(std::uint64_t lease_id, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after) override;
   Result<StartTurn> start(std::uint64_t lease_id, std::string_view address) override;

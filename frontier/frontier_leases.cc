@@ -496,9 +496,10 @@ Result<void> FrontierImpl::renew(std::uint64_t lease_id) {
   return shard_of_lease(lease_id).renew(number_of(lease_id));
 }
 
-Result<void> FrontierImpl::fetched(std::uint64_t lease_id) {
+Result<void> FrontierImpl::fetched(std::uint64_t lease_id,
+                                   std::chrono::microseconds started_after) {
   if (auto open = commits_->check(); !open) return open;
-  const auto leasable = shard_of_lease(lease_id).fetched(number_of(lease_id));
+  const auto leasable = shard_of_lease(lease_id).fetched(number_of(lease_id), started_after);
   if (!leasable) return tl::unexpected(leasable.error());
   if (*leasable) wakes_.announce(shard_index_of_lease(lease_id));
   return {};

@@ -246,9 +246,11 @@ trawl_status trawl_frontier_release(trawl_frontier* frontier, uint64_t lease, in
   });
 }
 
-trawl_status trawl_frontier_fetched(trawl_frontier* frontier, uint64_t lease, trawl_error** error) {
-  return with_frontier(frontier, error,
-                       [&](Frontier& opened) { return checked(opened.fetched(lease)); });
+trawl_status trawl_frontier_fetched(trawl_frontier* frontier, uint64_t lease,
+                                    int64_t started_after_us, trawl_error** error) {
+  return with_frontier(frontier, error, [&](Frontier& opened) {
+    return checked(opened.fetched(lease, wait_us(started_after_us)));
+  });
 }
 
 trawl_status trawl_frontier_renew(trawl_frontier* frontier, uint64_t lease, trawl_error** error) {

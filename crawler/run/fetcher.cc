@@ -366,7 +366,7 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
   // Without other requests to go on with, another thread's help would only take longer.
   const bool shared = client_->active() > 0 && context_.unread_pages.has_readers(shard_);
   if (shared || !queue_.empty()) {
-    if (says_nothing_of_host(response)) note_fetched(open);
+    if (says_nothing_of_host(response)) note_fetched(open, response.sent);
     return queue_.push(std::move(open), *std::move(url), std::move(response));
   }
   read_.clear();
@@ -376,10 +376,10 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
 // The page waits in the queue, and the next request of its host need not: it may have the place at
 // the host and the connection. Not if it is the end of the lease that says when that request may
 // start. The number of such pages is limited, since their bodies take memory.
-void Fetcher::note_fetched(OpenLease& open) {
+void Fetcher::note_fetched(OpenLease& open, SteadyTime sent) {
   const bool sets_delay = open.lease.paced || context_.config.politeness.adaptive_delay > 0;
   if (sets_delay || fetched_leases_ == UnreadPages::kPlaces) return;
-  const auto noted = context_.frontier.fetched(open.lease.id);
+  const auto noted = context_.frontier.fetched(open.lease.id, started_after(open, sent));
   if (!noted) {
     // As in renew_leases().
     if (noted.error().code != ErrorCode::kNotFound) context_.stop_with(noted.error());

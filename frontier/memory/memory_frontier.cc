@@ -65,8 +65,9 @@ class MemoryFrontierImpl final : public Frontier {
     return changing(
         [&](MemoryState& state) { return state.release(lease_id, next_start, started_after); });
   }
-  Result<void> fetched(std::uint64_t lease_id) override {
-    const auto leasable = locked([&](MemoryState& state) { return state.fetched(lease_id); });
+  Result<void> fetched(std::uint64_t lease_id, std::chrono::microseconds started_after) override {
+    const auto leasable =
+        locked([&](MemoryState& state) { return state.fetched(lease_id, started_after); });
     if (!leasable) return tl::unexpected(leasable.error());
     if (*leasable) wakes_.announce(0);
     return {};

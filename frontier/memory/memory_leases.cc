@@ -413,11 +413,17 @@ Result<void> MemoryState::release(std::uint64_t id, std::optional<SteadyTime> ne
   return {};
 }
 
-Result<bool> MemoryState::fetched(std::uint64_t id) {
+Result<bool> MemoryState::fetched(std::uint64_t id, std::chrono::microseconds started_after) {
   const auto lease = open(id);
   if (!lease) return tl::unexpected(lease.error());
   MemoryHost& host = *(*lease)->host;
-  if ((*lease)->fetched || host.fetched == kMaxFetchedLeases) return false;
+  if ((*lease)->fetched) return false;
+  const SteadyTime began = start_of(**lease, started_after);
+  (*lease)->began = began;
+  host.clock.note(began);
+  for (RequestRateLimiter* const clock : (*lease)->clocks)
+    clock->note(began);
+  if (host.fetched == kMaxFetchedLeases) return false;
   const bool could_lease = may_lease(host);
   (*lease)->fetched = true;
   ++host.fetched;

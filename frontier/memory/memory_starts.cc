@@ -75,6 +75,7 @@ void MemoryState::learn_address(MemoryHost& host, std::string_view address) {
     if (address.empty()) continue;
     lease.clocks.push_back(&addresses_[*host.set.address]);
     lease.clocks.back()->hand_out(lease.since);
+    if (lease.began) lease.clocks.back()->note(*lease.began);
   }
 }
 

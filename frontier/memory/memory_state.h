@@ -99,7 +99,8 @@ struct MemoryLease {
       {};  // of host, domain and address, until its request begins
   SteadyTime since = {};
   SteadyTime expires = {};
-  bool fetched = false;  // while open: see Frontier::fetched()
+  bool fetched = false;                  // while open: see Frontier::fetched()
+  std::optional<SteadyTime> began = {};  // its request, as reported there
   // Of a lease that ends later: its outcome, and the HoldReason if it is held.
   Outcome outcome = {};
   std::string held = {};
@@ -149,7 +150,7 @@ class MemoryState {
   Result<void> release(std::uint64_t id, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after);
   // True: the host was at its most leases, and has URLs.
-  Result<bool> fetched(std::uint64_t id);
+  Result<bool> fetched(std::uint64_t id, std::chrono::microseconds started_after);
   Result<void> renew(std::uint64_t id);
 
   Result<StartTurn> start(std::uint64_t id, std::string_view address);

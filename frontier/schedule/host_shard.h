@@ -141,7 +141,9 @@ class HostShard {
     return locked(&ShardState::begin_failure, lease, reason, retry_after, outcome);
   }
   // See Frontier::fetched(). True: the host was at its most leases, and may have URLs.
-  Result<bool> fetched(std::uint64_t lease) { return locked(&ShardState::fetched, lease); }
+  Result<bool> fetched(std::uint64_t lease, std::chrono::microseconds started_after) {
+    return locked(&ShardState::fetched, lease, started_after);
+  }
   Result<void> renew(std::uint64_t lease) { return locked(&ShardState::renew, lease); }
   // Puts a leased URL back.
   Result<void> release(

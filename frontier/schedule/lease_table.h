@@ -29,9 +29,11 @@ struct LeaseSlot {
   std::uint64_t number = 0;
   HostId host_id = 0;
   QueueOrder order;
-  HostGroups groups;               // for which its request is recorded
-  SteadyTime since{};              // when it was handed out
-  SteadyTime expires{};            // while open, if it does
+  HostGroups groups;     // for which its request is recorded
+  SteadyTime since{};    // when it was handed out
+  SteadyTime expires{};  // while open, if it does
+  // When its request really started, if that is recorded; it counts however the lease ends.
+  std::optional<SteadyTime> started = std::nullopt;
   std::string record;              // while open
   HostIndex host = kNoHost;        // while open
   LeaseIndex before = kNoLease;    // the host's open lease before it
@@ -40,7 +42,6 @@ struct LeaseSlot {
   LeaseIndex next = kNoLease;      //
   LeaseIndex earlier = kNoLease;   // an expired lease of the same URL
   State state = State::kOpen;
-  bool started = false;    // its request is recorded with its real start
   bool held = false;       // it is handed out later: `since` is not known yet
   bool fetched = false;    // while open: its request has ended
   bool url_ended = false;  // while open: an earlier, expired lease of its URL ended the URL

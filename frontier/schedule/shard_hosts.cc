@@ -221,7 +221,8 @@ void ShardState::learn_address(HostIndex i, GroupId address) {
     LeaseIndex lease = hosts_[i].newest_lease;
     for (int n = 0; n < kMostMoved && lease != kNoLease; ++n) {
       LeaseSlot& slot = leases_[lease];
-      if (slot.groups.address != address) options_.addresses->note_start(address, slot.since);
+      if (slot.groups.address != address)
+        options_.addresses->note_start(address, slot.started.value_or(slot.since));
       slot.groups.address = address;
       lease = slot.before;
     }

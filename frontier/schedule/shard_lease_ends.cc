@@ -223,15 +223,19 @@ void ShardState::put_back(LeaseIndex lease) {
   queue_url(host, order, leases_.remove(lease));
 }
 
-Result<bool> ShardState::fetched(std::uint64_t number) {
+Result<bool> ShardState::fetched(std::uint64_t number, microseconds started_after) {
   const auto lease = open_lease(number);
   if (!lease) return tl::unexpected(lease.error());
-  const HostIndex host = leases_[*lease].host;
+  LeaseSlot& slot = leases_[*lease];
+  if (slot.fetched) return false;
+  const HostIndex host = slot.host;
   const bool could_lease = may_lease(hosts_[host]);
+  // P1: the host's next URL may be leased before this lease ends.
+  note_request(host, charge_of(slot), started_after);
+  slot.started = start_of(slot.since, started_after);
   leases_.note_fetched(*lease);
-  if (could_lease || !may_lease(hosts_[host])) return false;
   reschedule(host);
-  return hosts_[host].queue.has_urls();
+  return !could_lease && may_lease(hosts_[host]) && hosts_[host].queue.has_urls();
 }
 
 Result<void> ShardState::renew(std::uint64_t number) {

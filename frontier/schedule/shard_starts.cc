@@ -118,7 +118,7 @@ Result<StartTurn> ShardState::start(std::uint64_t number, std::string_view addre
     group_queues_.wake(false, slot.groups.address, last_now_);
   }
   slot.groups = groups;
-  slot.started = true;
+  slot.started = now;
   const StartTurn turn = granted(i, groups, now);
   // The next turn belongs to the requests on behalf of other hosts.
   const auto others = elsewhere_.find(hosts_[i].id);

@@ -200,7 +200,7 @@ class ShardState {
   Result<HostFailure> begin_failure(std::uint64_t lease, FailureReason reason,
                                     std::optional<std::chrono::milliseconds> retry_after,
                                     const Outcome& outcome);
-  Result<bool> fetched(std::uint64_t lease);
+  Result<bool> fetched(std::uint64_t lease, std::chrono::microseconds started_after);
   Result<void> renew(std::uint64_t lease);
   Result<void> release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                        std::optional<std::chrono::microseconds> started_after);
@@ -318,9 +318,11 @@ class ShardState {
   struct Charge {
     SteadyTime since;
     HostGroups groups;
-    bool started = false;  // LeaseSlot::started
+    bool started = false;  // with its real start
   };
-  static Charge charge_of(const LeaseSlot& slot) { return {slot.since, slot.groups, slot.started}; }
+  static Charge charge_of(const LeaseSlot& slot) {
+    return {slot.since, slot.groups, slot.started.has_value()};
+  }
   // A request that began and was not sent yet; others wait for it for a limited time.
   struct Unsent {
     SteadyTime begun;

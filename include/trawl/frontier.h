@@ -41,10 +41,10 @@ class Frontier {
   // none if nothing became due within `wait`, or if nothing will; progress() says which.
   //
   // The delays of hosts, domains and addresses count from the time of the lease until the real
-  // start of the request is reported by Outcome::started_after, release() or start(), and from that
-  // start afterwards. A report can only make the next lease later. So real starts are the delay
-  // apart if each request starts equally long after its lease, or if the caller asks start() before
-  // each request.
+  // start of the request is reported by Outcome::started_after, fetched(), release() or start(),
+  // and from that start afterwards. A report can only make the next lease later. So real starts are
+  // the delay apart if each request starts equally long after its lease, or if the caller asks
+  // start() before each request.
   [[nodiscard]] virtual Result<std::vector<Lease>> lease(const LeaseRequest& request) = 0;
 
   // Ends a lease and admits the links found. The completion becomes durable shortly after the
@@ -76,8 +76,8 @@ class Frontier {
   // Returns a lease unfetched: its URL is leased again later. With `next_start` the host waits
   // until then. `started_after` is when, after the lease, the host was asked for something else
   // instead (for example robots.txt): host, domain and address wait their delay from then on.
-  // Without either, it is as if the lease had not been given, except that a start() still counts.
-  // Errors: kNotFound if the lease is not open.
+  // Without either, it is as if the lease had not been given, except that a start() or fetched()
+  // still counts. Errors: kNotFound if the lease is not open.
   [[nodiscard]] virtual Result<void> release(
       std::uint64_t lease_id, std::optional<SteadyTime> next_start = std::nullopt,
       std::optional<std::chrono::microseconds> started_after = std::chrono::microseconds(0)) = 0;
@@ -87,11 +87,14 @@ class Frontier {
   // Reports that the request of a lease has ended, for callers that process responses later, or on
   // other threads. The lease stays open but no longer counts for leases_per_host, so that the
   // host's next URL may be leased meanwhile. HostSettings::limit and max_open_leases hold as
-  // before. Delays count from the lease, or from start(), until the lease ends: with a delay and
-  // requests that start late, call start() before each. A failure, and a response time for
+  // before. `started_after` is as Outcome::started_after: the delays of host, domain and address
+  // count from then on, also if the lease is released. A failure, and a response time for
   // adaptive_delay, count from the end of the lease. While a host has kMaxFetchedLeases such
-  // leases, a call for another one has no effect. Errors: kNotFound if the lease is not open.
-  [[nodiscard]] virtual Result<void> fetched(std::uint64_t lease_id) = 0;
+  // leases, another one still counts for leases_per_host. A second call for a lease has no effect.
+  // Errors: kNotFound if the lease is not open.
+  [[nodiscard]] virtual Result<void> fetched(
+      std::uint64_t lease_id,
+      std::chrono::microseconds started_after = std::chrono::microseconds(0)) = 0;
 
   // Asks whether the request of a lease may start now. For callers with a variable time between
   // lease and request: name lookups, waits for connections, requests to other hosts. `address` is

@@ -335,10 +335,10 @@ TRAWL_EXPORT trawl_status trawl_frontier_release(trawl_frontier* frontier, uint6
                                                  trawl_error** error);
 /* Reports that the request of a lease has ended: the lease stays open, but no longer counts for
  * leases_per_host, so that its host's next URL may be leased while this response is processed. At
- * most 255 leases of a host are not counted. Fails with TRAWL_NOT_FOUND if the lease is not open.
- */
+ * most 255 leases of a host are not counted. `started_after_us`: from the lease to the real start
+ * of the request, from which delays count. Fails with TRAWL_NOT_FOUND if the lease is not open. */
 TRAWL_EXPORT trawl_status trawl_frontier_fetched(trawl_frontier* frontier, uint64_t lease,
-                                                 trawl_error** error);
+                                                 int64_t started_after_us, trawl_error** error);
 /* Makes the lease expire lease_timeout_ms from now. */
 TRAWL_EXPORT trawl_status trawl_frontier_renew(trawl_frontier* frontier, uint64_t lease,
                                                trawl_error** error);

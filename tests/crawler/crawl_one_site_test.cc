@@ -124,9 +124,9 @@ class CountingFrontier final : public FrontierDecorator<CountingFrontier> {
   CountingFrontier(std::unique_ptr<Frontier> frontier, std::atomic<int>& fetched)
       : FrontierDecorator(std::move(frontier)), fetched_(fetched) {}
 
-  Result<void> fetched(std::uint64_t lease) override {
+  Result<void> fetched(std::uint64_t lease, std::chrono::microseconds started_after) override {
     ++fetched_;
-    return inner().fetched(lease);
+    return inner().fetched(lease, started_after);
   }
 
  private:

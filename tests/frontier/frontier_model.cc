@@ -500,10 +500,12 @@ bool FrontierModel::renew(std::uint64_t id) {
   return true;
 }
 
-bool FrontierModel::fetched(std::uint64_t id) {
+bool FrontierModel::fetched(std::uint64_t id, Milliseconds started_after) {
   const auto found = leases_.find(id);
   if (found == leases_.end() || found->second.state != ModelLease::kOpen) return false;
-  found->second.fetched = true;
+  ModelLease& lease = found->second;
+  if (std::exchange(lease.fetched, true)) return true;
+  note_request(urls_.at(lease.url).host, lease.since + started_after);
   return true;
 }
 

@@ -135,7 +135,7 @@ class FrontierModel {
   bool release(std::uint64_t lease, std::optional<SteadyTime> next_start,
                Milliseconds started_after);
   bool renew(std::uint64_t lease);
-  bool fetched(std::uint64_t lease);
+  bool fetched(std::uint64_t lease, Milliseconds started_after);
 
   void set_host(const std::string& host, const HostSettings& settings);
   void set_host_delay(const std::string& host, Milliseconds delay);

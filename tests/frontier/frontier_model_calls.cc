@@ -302,14 +302,17 @@ std::optional<std::vector<SetAsideUrl>> FrontierModelRun::listed() {
 void FrontierModelRun::end_somehow() {
   const std::uint64_t id = some_lease();
   // The lease stays open, if it is.
-  const auto keep = [&](const char* name, auto call, auto call_of_model) {
+  const auto keep = [&](const char* name, auto call, auto call_of_model, auto... arguments) {
     note(fmt::format("{} {}", name, id));
-    const auto done = (*frontier_.*call)(id);
+    const auto done = (*frontier_.*call)(id, arguments...);
     if (broken_ && !done) return;
-    if ((model_.*call_of_model)(id) != done.has_value())
+    if ((model_.*call_of_model)(id, arguments...) != done.has_value())
       ADD_FAILURE() << name << "() is wrong\n" << log_text();
   };
-  if (once_in(2)) return keep("fetched", &Frontier::fetched, &FrontierModel::fetched);
+  if (once_in(2)) {
+    const Milliseconds started_after(once_in(2) ? 0 : below(500));
+    return keep("fetched", &Frontier::fetched, &FrontierModel::fetched, started_after);
+  }
   if (once_in(2)) return keep("renew", &Frontier::renew, &FrontierModel::renew);
   std::optional<SteadyTime> next_start;
   Milliseconds started_after(0);

@@ -295,7 +295,7 @@ class RandomRun {
     const auto number = some_lease(below(2) == 0 ? LeaseState::kExpired : LeaseState::kEnded);
     if (!number) return;
     EXPECT_EQ(shard_.renew(*number).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(shard_.fetched(*number).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(shard_.fetched(*number, milliseconds(0)).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(shard_.release(*number, std::nullopt).error().code, ErrorCode::kNotFound);
     if (below(3) == 0) {
       const auto failure = shard_.begin_failure(*number, FailureReason::kTimeout, {}, {});
@@ -428,12 +428,14 @@ class RandomRun {
   void note_fetched() {
     const auto number = some_lease(LeaseState::kOpen);
     if (!number) return;
-    ModelHost& host = hosts_[urls_[leases_[*number].sequence].host];
+    const ModelLease& lease = leases_[*number];
+    ModelHost& host = hosts_[urls_[lease.sequence].host];
     const bool could_lease = host.may_lease(leases_per_host_);
-    host.fetched.insert(*number);
+    const milliseconds after = some_time_of(lease.since);
+    if (host.fetched.insert(*number).second) host.note_start(lease.since + after);
     const bool knows_all = below(2) == 0;
     if (knows_all) shard_.take_inbox();
-    const auto leasable = shard_.fetched(*number);
+    const auto leasable = shard_.fetched(*number, after);
     ASSERT_TRUE(leasable);
     if (could_lease || !host.may_lease(leases_per_host_)) {
       EXPECT_FALSE(*leasable);

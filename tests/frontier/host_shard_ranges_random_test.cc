@@ -48,6 +48,10 @@ class RangesRun {
       fetched.erase(lease);
       open.erase(lease);
     }
+    void note_start(SteadyTime start) {
+      surely_started = std::max(surely_started, std::optional(start));
+      ever_started = std::max(ever_started, surely_started);
+    }
   };
   struct ModelBucket {
     bool taken = false;
@@ -356,8 +360,12 @@ class RangesRun {
   void note_fetched() {
     const auto number = some_lease(LeaseState::kOpen);
     if (!number) return;
-    ASSERT_TRUE(shard_.fetched(*number));
-    host_of(leases_[*number]).fetched.insert(*number);
+    const ModelLease& lease = leases_[*number];
+    ModelHost& host = host_of(lease);
+    const auto open_for = std::chrono::duration_cast<milliseconds>(now_ - lease.since);
+    const milliseconds after(below(static_cast<std::uint32_t>(open_for.count()) + 1));
+    ASSERT_TRUE(shard_.fetched(*number, after));
+    if (host.fetched.insert(*number).second) host.note_start(lease.since + after);
   }
 
   // Also those that are of a bucket that was forgotten.
@@ -365,7 +373,7 @@ class RangesRun {
     const auto number = some_lease(below(2) == 0 ? LeaseState::kExpired : LeaseState::kEnded);
     if (!number) return;
     EXPECT_EQ(shard_.renew(*number).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(shard_.fetched(*number).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(shard_.fetched(*number, milliseconds(0)).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(shard_.release(*number, std::nullopt).error().code, ErrorCode::kNotFound);
     complete(*number, below(2) == 0);
   }
@@ -386,10 +394,7 @@ class RangesRun {
     if (was_open || end == LeaseEnd::kLate) {
       ModelHost& host = host_of(lease);
       host.end(number);
-      if (requested) {
-        host.surely_started = std::max(host.surely_started, std::optional(lease.since));
-        host.ever_started = std::max(host.ever_started, host.surely_started);
-      }
+      if (requested) host.note_start(lease.since);
     }
     lease.state = LeaseState::kEnded;
     if (end == LeaseEnd::kRepeated) return;

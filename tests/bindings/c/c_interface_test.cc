@@ -135,9 +135,24 @@ TEST_F(CInterface, AFetchedLeaseMakesRoomForTheNextOfItsHost) {
   ASSERT_EQ(trawl_frontier_lease(frontier_, 1, 0, &leases, failed_.out()), TRAWL_OK);
   EXPECT_EQ(trawl_leases_count(leases), 0u);
   trawl_leases_free(leases);
-  ASSERT_EQ(trawl_frontier_fetched(frontier_, first, failed_.out()), TRAWL_OK);
-  EXPECT_EQ(text_of(lease().url), "https://a.example/2");
+  ASSERT_EQ(trawl_frontier_fetched(frontier_, first, 0, failed_.out()), TRAWL_OK);
+  const trawl_lease second = lease();
+  EXPECT_EQ(text_of(second.url), "https://a.example/2");
   EXPECT_EQ(trawl_frontier_release(frontier_, first, -1, -1, failed_.out()), TRAWL_OK);
+
+  // Its request starts late, and the delay counts from then.
+  trawl_host_settings settings;
+  trawl_host_settings_init(&settings);
+  settings.set = TRAWL_HOST_DELAY;
+  settings.delay_ms = 1;
+  ASSERT_EQ(trawl_frontier_set_host(frontier_, view("a.example"), &settings, failed_.out()),
+            TRAWL_OK);
+  constexpr std::int64_t kHour = 3'600'000'000;
+  ASSERT_EQ(trawl_frontier_fetched(frontier_, second.id, kHour, failed_.out()), TRAWL_OK);
+  EXPECT_EQ(trawl_frontier_release(frontier_, second.id, -1, -1, failed_.out()), TRAWL_OK);
+  ASSERT_EQ(trawl_frontier_lease(frontier_, 1, 20, &leases, failed_.out()), TRAWL_OK);
+  EXPECT_EQ(trawl_leases_count(leases), 0u);
+  trawl_leases_free(leases);
 }
 
 TEST_F(CInterface, EveryWayToEndALease) {
@@ -168,7 +183,7 @@ TEST_F(CInterface, EveryWayToEndALease) {
   EXPECT_EQ(trawl_frontier_complete(frontier_, ids[4], &outcome, nullptr, 0, nullptr, nullptr),
             TRAWL_OK);
   EXPECT_EQ(trawl_frontier_renew(frontier_, 123456, failed_.out()), TRAWL_NOT_FOUND);
-  EXPECT_EQ(trawl_frontier_fetched(frontier_, ids[4], failed_.out()), TRAWL_NOT_FOUND);
+  EXPECT_EQ(trawl_frontier_fetched(frontier_, ids[4], 0, failed_.out()), TRAWL_NOT_FOUND);
   ASSERT_EQ(trawl_frontier_flush(frontier_, nullptr), TRAWL_OK);
 
   trawl_stats stats;

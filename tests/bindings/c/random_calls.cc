@@ -268,7 +268,7 @@ class Caller {
       default: {
         trawl_turn turn;
         if (one_in(3)) {
-          done("fetched", e, trawl_frontier_fetched(frontier(), lease_id(), e));
+          done("fetched", e, trawl_frontier_fetched(frontier(), lease_id(), number(), e));
         } else if (one_in(2)) {
           done("renew", e, trawl_frontier_renew(frontier(), lease_id(), e));
         } else if (done("start", e,

@@ -240,7 +240,47 @@ TEST_P(ConformancePace, SoManyFetchedLeasesOfAHostDoNotCount) {
   complete(*frontier_, leases.front());
   EXPECT_THAT(due(), IsEmpty());
   ASSERT_TRUE(frontier_->fetched(leases.back().id));
+  // Their requests set the pace all the same.
+  const Lease last = lease_one(*frontier_);
+  ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 1s, .leases = 2}));
+  clocks_.advance(400ms);
+  ASSERT_TRUE(frontier_->fetched(last.id, 400ms));
+  clocks_.advance(999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
   EXPECT_EQ(due().size(), 1u);
+}
+
+// The host has a delay only after the lease, whose request began late.
+TEST_P(ConformancePace, P1_TheDelayCountsFromTheRealStartOfAFetchedLease) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.leases_per_host = 1;
+  open_anew();
+  offer(*frontier_, {"http://a.test/1", "http://a.test/2", "http://a.test/3"});
+  const auto fetch_late = [&](const Lease& lease) {
+    clocks_.advance(400ms);
+    ASSERT_TRUE(frontier_->fetched(lease.id, 400ms));
+    EXPECT_THAT(due(), IsEmpty());
+    EXPECT_EQ(frontier_->next_due()->value(), clocks_.now() + 1s);
+  };
+  const Lease first = lease_one(*frontier_);
+  EXPECT_FALSE(first.paced);
+  ASSERT_TRUE(frontier_->set_host("a.test", {.delay = 1s}));
+  fetch_late(first);
+  complete(*frontier_, first);
+  clocks_.advance(999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  const Lease second = lease_one(*frontier_);
+  EXPECT_EQ(second.url, "http://a.test/2");
+
+  // It was made, even if the lease is released.
+  fetch_late(second);
+  ASSERT_TRUE(frontier_->release(second.id));
+  clocks_.advance(999ms);
+  EXPECT_THAT(due(), IsEmpty());
+  clocks_.advance(1ms);
+  EXPECT_THAT(due(), ElementsAre("http://a.test/2"));
 }
 
 TEST_P(ConformancePace, P1_HostsOfADomainShareItsDelay) {
@@ -255,6 +295,58 @@ TEST_P(ConformancePace, P1_HostsOfADomainShareItsDelay) {
   EXPECT_THAT(due(), IsEmpty());
   clocks_.advance(1ms);
   EXPECT_EQ(due().size(), 1u);
+}
+
+TEST_P(ConformancePace, P1_ADomainsDelayCountsFromTheRealStartOfAFetchedLease) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.domain_delay = 1s;
+  open_anew();
+  offer(*frontier_, {"http://a.one.example/", "http://b.one.example/", "http://c.one.example/"});
+  for (const auto started_after : {400ms, 0ms}) {
+    for (const bool released : {true, false}) {
+      const Lease lease = lease_one(*frontier_);
+      clocks_.advance(400ms);
+      ASSERT_TRUE(frontier_->fetched(lease.id, started_after));
+      ASSERT_TRUE(frontier_->fetched(lease.id, 800ms)) << "the second call has no effect";
+      if (released) {
+        ASSERT_TRUE(frontier_->release(lease.id));
+      } else {
+        end(lease, {.status = 200});
+      }
+      clocks_.advance(599ms + started_after);
+      EXPECT_THAT(due(), IsEmpty());
+      clocks_.advance(1ms);
+    }
+  }
+  EXPECT_EQ(due().size(), 1u);
+}
+
+// It may have gone to an address that is learnt later.
+TEST_P(ConformancePace, P1_AnAddressesDelayCountsFromTheRealStartOfAFetchedLease) {
+  options_.politeness.delay = 0ms;
+  options_.politeness.ip_delay = 1s;
+  open_anew();
+  for (const std::string address : {"192.0.2.1", "192.0.2.2"}) {
+    const bool known = address.ends_with('1');
+    const std::string host = known ? "a.test" : "c.test";
+    const std::string other = known ? "b.test" : "d.test";
+    offer_one(*frontier_, "http://" + host);
+    if (known) {
+      ASSERT_TRUE(frontier_->set_host(host, {.address = address}));
+    }
+    const Lease lease = lease_one(*frontier_);
+    clocks_.advance(400ms);
+    ASSERT_TRUE(frontier_->fetched(lease.id, 400ms));
+    for (const std::string& at : {host, other})
+      ASSERT_TRUE(frontier_->set_host(at, {.address = address}));
+    offer_one(*frontier_, "http://" + other);
+    clocks_.advance(999ms);
+    EXPECT_THAT(due(), IsEmpty());
+    end(lease, {.status = 200});
+    EXPECT_THAT(due(), IsEmpty());
+    clocks_.advance(1ms);
+    EXPECT_THAT(due(), ElementsAre("http://" + other + "/"));
+  }
 }
 
 TEST_P(ConformancePace, P1_HostsAtAnAddressShareItsDelay) {

@@ -232,7 +232,7 @@ Result<bool> ShardState::fetched(std::uint64_t number, microseconds started_afte
   const bool could_lease = may_lease(hosts_[host]);
   // P1: the host's next URL may be leased before this lease ends.
   note_request(host, charge_of(slot), started_after);
-  slot.started = start_of(slot.since, started_after);
+  slot.started = std::max(slot.started, std::optional(start_of(slot.since, started_after)));
   leases_.note_fetched(*lease);
   reschedule(host);
   return !could_lease && may_lease(hosts_[host]) && hosts_[host].queue.has_urls();

@@ -99,7 +99,9 @@ void forget_contents(PageLinks& page) {
 }  // namespace
 
 struct LinkExtractor::State {
-  explicit State(LinkOptions given) : options(validated(std::move(given))) {}
+  explicit State(LinkOptions given) : options(validated(std::move(given))) {
+    if (options.distinct) repeated.emplace();
+  }
 
   OneAtATime extracting;
 
@@ -130,11 +132,11 @@ struct LinkExtractor::State {
   PageEncoding query_encoding = PageEncoding::utf8();
   bool is_svg = false;
   bool is_xhtml = false;
-  bool base_is_foreign = false;  // <base> is not an http(s) URL
-  std::string utf8;              // the decoded page, if it is not UTF-8
-  std::string query;             // a reference with its query in the page's encoding
-  std::vector<Link> spare;       // of earlier pages
-  RepeatedReferences repeated;
+  bool base_is_foreign = false;                // <base> is not an http(s) URL
+  std::string utf8;                            // the decoded page, if it is not UTF-8
+  std::string query;                           // a reference with its query in the page's encoding
+  std::vector<Link> spare;                     // of earlier pages
+  std::optional<RepeatedReferences> repeated;  // with LinkOptions::distinct
   AnchorTextReader texts;
   PageTextReader page_text;
 };
@@ -273,7 +275,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
   std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
   if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
   page.links.reserve(found.references.size());
-  repeated.begin();
+  if (repeated) repeated->begin();
   auto anchor = found.anchors.begin();
   std::size_t count =
       0;  // links so far; the vector still has those of the previous page after them
@@ -283,8 +285,8 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
       if (thread_time() > *deadline) return LinksSkipped::kTooSlow;
     }
     const Reference& reference = found.references[i];
-    if (options.distinct) {
-      if (const auto link = repeated.find(reference)) {
+    if (repeated) {
+      if (const auto link = repeated->find(reference)) {
         ++page.links[*link].times;
         ++page.repeated;
         continue;
@@ -314,7 +316,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     memory += link.url.href().size() + link.rel.size();
     if (!link.text.empty()) memory += link.text.capacity();
     if (memory > options.max_memory) return LinksSkipped::kTooLarge;
-    if (options.distinct) repeated.note(static_cast<std::uint32_t>(count));
+    if (repeated) repeated->note(static_cast<std::uint32_t>(count));
     ++count;
   }
   cut(page.links, count, memory);

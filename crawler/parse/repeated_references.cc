@@ -46,11 +46,6 @@ std::uint64_t hash(const Reference& reference) noexcept {
   return mix64(hash(reference.value) ^ mix64(attributes));
 }
 
-bool is_alike(const Reference& a, const Reference& b) noexcept {
-  return a.value == b.value && a.kind == b.kind && a.element == b.element &&
-         a.attribute == b.attribute && a.rel == b.rel;
-}
-
 }  // namespace
 
 void RepeatedReferences::begin() noexcept {
@@ -63,7 +58,7 @@ std::optional<std::uint32_t> RepeatedReferences::find(const Reference& reference
   asked_ = reference;
   asked_.value = without_fragment(reference.value);
   place_ = &places_[scale_to(hash(asked_), kPlaces)];
-  if (place_->page != page_ || !is_alike(place_->reference, asked_)) return std::nullopt;
+  if (place_->page != page_ || place_->reference != asked_) return std::nullopt;
   return place_->link;
 }
 

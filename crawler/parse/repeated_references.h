@@ -16,11 +16,15 @@ namespace trawl {
 // in which new references replace old ones, so that some repeats of large pages are not found.
 class RepeatedReferences {
  public:
+  RepeatedReferences() = default;
+  RepeatedReferences(const RepeatedReferences&) = delete;
+  RepeatedReferences& operator=(const RepeatedReferences&) = delete;
+
   // Starts a page.
   void begin() noexcept;
   // The link passed to note() for a reference that differs from this one at most in its fragment.
   std::optional<std::uint32_t> find(const Reference& reference);
-  // Notes that the reference last looked for became the page's link `link`.
+  // Notes that the reference of the last find() became the page's link `link`.
   void note(std::uint32_t link) noexcept;
 
  private:

@@ -237,8 +237,9 @@ void LinkFollower::skip(std::string_view url, SkipReason reason, std::string_vie
   context_.skipped.add(reason, times);
   if (room_log(LogRoom::kLinks).should_log(spdlog::level::debug))
     room_log(LogRoom::kLinks)
-        .debug("skipped: {}: {}{}{}", without_credentials(url), to_string(reason),
-               rule.empty() ? "" : ": ", rule);
+        .debug("skipped: {}: {}{}{}{}", without_credentials(url), to_string(reason),
+               rule.empty() ? "" : ": ", rule,
+               times > 1 ? fmt::format(", {} times on the page", times) : std::string());
   if (output_ == nullptr) return;
   context_.output.sinks().add_skipped(*output_, from_,
                                       {.url = url, .reason = to_string(reason), .rule = rule});

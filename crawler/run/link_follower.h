@@ -34,7 +34,7 @@ struct LinkContext {
   bool style_sheet = false;
   // Queue it although it was seen: a redirect to another spelling of the page itself.
   bool again = false;
-  std::uint32_t times = 1;  // how often the page has it
+  std::uint32_t times = 1;  // how many references of the page it stands for: see Link::times
 };
 
 // For one thread, one page after another.
@@ -76,7 +76,7 @@ class LinkFollower {
     if (n > 0) context_.skipped.add(reason, n);
   }
 
-  // Links left out because they were offered before.
+  // Links left out because they were offered before, or for this page already.
   std::uint64_t known() const { return left_out_; }
   // The requests to offer. Valid until the next begin().
   std::span<const UrlRequest> requests();

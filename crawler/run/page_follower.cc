@@ -201,9 +201,7 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
                            hops_of(page), is_link && config.kinds.has(link.kind));
     } else if (is_link && (!config.requisites || config.kinds.has(link.kind))) {
       note_link(page, link);
-      LinkContext found = found_on(page, link.kind, stops);
-      found.times = link.times;
-      links_.add(link.url, page.read.link_hashes[i], found);
+      links_.add(link.url, page.read.link_hashes[i], linked_on(page, link, stops));
     }
   }
   // What is a link, too, is not a guess.
@@ -220,8 +218,7 @@ void PageFollower::follow_guess(PageInHand& page, std::size_t i, bool nofollow, 
   context_.fetches.add_guesses(link.times);
   page.output.page.guesses += link.times;
   note_link(page, link);
-  LinkContext found = found_on(page, link.kind, nofollow);
-  found.times = link.times;
+  const LinkContext found = linked_on(page, link, nofollow);
   if (context_.config.links.requisites && is_named_as_requisite(link.url.path())) {
     links_.add_requisite(link.url, hash, found, hops_of(page), is_link);
   } else if (is_link) {
@@ -376,10 +373,15 @@ LinkContext PageFollower::found_on(const PageInHand& page, LinkKind kind, bool n
                      .nofollow = nofollow}};
 }
 
-LinkContext PageFollower::loaded_by(const PageInHand& page, const Link& link, bool nofollow) {
+LinkContext PageFollower::linked_on(const PageInHand& page, const Link& link, bool nofollow) {
   LinkContext found = found_on(page, link.kind, nofollow);
-  found.style_sheet = loads_style_sheet(link);
   found.times = link.times;
+  return found;
+}
+
+LinkContext PageFollower::loaded_by(const PageInHand& page, const Link& link, bool nofollow) {
+  LinkContext found = linked_on(page, link, nofollow);
+  found.style_sheet = loads_style_sheet(link);
   return found;
 }
 

@@ -60,6 +60,7 @@ class PageFollower {
   bool is_feed(const HttpResponse& response) const;
 
   static LinkContext found_on(const PageInHand& page, LinkKind kind, bool nofollow);
+  static LinkContext linked_on(const PageInHand& page, const Link& link, bool nofollow);
   static LinkContext loaded_by(const PageInHand& page, const Link& link, bool nofollow);
   void note_link(PageInHand& page, const Link& link);
   bool is_same_page(const Url& one, const Url& other) const;

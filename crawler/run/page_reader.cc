@@ -89,8 +89,8 @@ const PageLinks& PageReader::strings(const Url& base, const HttpResponse& respon
   return read.links;
 }
 
-// A third of the links of documentation have the URL of one of the two links before them, perhaps
-// with another fragment.
+// Where each link is read, a third of those of documentation have the URL of one of the two links
+// before them, perhaps with another fragment.
 void PageReader::hash_links(ReadPage& read) const {
   constexpr std::size_t kLookBack = 2;
   const std::vector<Link>& links = read.links.links;

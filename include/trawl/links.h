@@ -115,9 +115,10 @@ struct LinkOptions {
   LinkEngine engine = LinkEngine::kScanner;
   bool texts = false;    // collect Link::text
   bool dropped = false;  // collect PageLinks::dropped
-  // Leave out links that differ from one before in no more than fragment and text, which is several
-  // times faster on pages that have the same links again and again. Some are left in all the same
-  // on pages with hundreds of different links.
+  // Leave out links whose reference is written as one before it, except for the fragment: what
+  // resolving them would cost, in time and of `max_memory`, is saved. They are counted in
+  // Link::times of the one before. Some are left in all the same, the more so the more different
+  // links a page has: 5 % with 100.
   bool distinct = false;
   // Of the kinds kResource and kDocument collect also what loads nothing else than parts of the
   // page: `background` attributes, and the documents in `srcdoc` attributes, in place of `src`.
@@ -176,7 +177,7 @@ struct DroppedLink {
 struct PageLinks {
   // In source order, http(s) only; with duplicates, unless LinkOptions::distinct.
   std::vector<Link> links;
-  std::size_t repeated = 0;  // links left out with LinkOptions::distinct: see Link::times
+  std::size_t repeated = 0;  // links left out with LinkOptions::distinct
   // The first <base href>, resolved, if it is http(s). With a base of another scheme (ftp:, file:)
   // relative references have that scheme too and count as `other_scheme`.
   std::optional<Url> base;

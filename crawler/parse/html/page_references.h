@@ -24,6 +24,8 @@ struct Reference {
   LinkKind kind = LinkKind::kNavigation;
   Element element = Element::kOther;
   Attribute attribute = Attribute::kHref;
+
+  friend bool operator==(const Reference&, const Reference&) = default;
 };
 
 // The source of the text of an <a>.

@@ -84,12 +84,13 @@ bool is_numbered(std::string_view name, std::string_view prefix, std::string_vie
          is_number(name.substr(prefix.size(), name.size() - prefix.size() - ending.size()));
 }
 
-// Whether `name` is one of RocksDB's file names (its db/filename.h), or the mark.
+// Whether `name` is one of RocksDB's file names (its db/filename.h), a file with runs of the
+// store's (frontier/store/run_files.h), or the mark.
 bool is_database_file(std::string_view name) {
   for (const std::string_view whole : {"UNFINISHED", "CURRENT", "IDENTITY", "LOCK", "LOG"}) {
     if (name == whole) return true;
   }
-  for (const std::string_view ending : {".sst", ".log", ".blob", ".dbtmp"}) {
+  for (const std::string_view ending : {".sst", ".log", ".run", ".blob", ".dbtmp"}) {
     if (is_numbered(name, "", ending)) return true;
   }
   return is_numbered(name, "MANIFEST-", "") || is_numbered(name, "LOG.old.", "") ||

@@ -76,7 +76,8 @@ Result<std::unique_ptr<Frontier>> EmbeddedFrontier::open(const EmbeddedOptions& 
   if (state->resumed) Checkpointer::remove_strays(options->directory, state->manifest);
   auto store = RocksStore::open(store_path(options->directory),
                                 {.sync = options->store.durability == Durability::kSync,
-                                 .memory = MemoryPlan::of(options->store.max_memory)});
+                                 .memory = MemoryPlan::of(options->store.max_memory),
+                                 .least_run_in_file = options->testing.least_run_in_file});
   if (!store) return tl::unexpected(store.error());
   auto counters = (*store)->counters();
   if (!counters) return tl::unexpected(counters.error());

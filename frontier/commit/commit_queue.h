@@ -41,9 +41,10 @@ namespace trawl {
 // group or an earlier one.
 //
 // All this is the work of one thread at a time, so it is little for a URL: a thread that admits
-// URLs encodes them (QueueRun), and the committer only copies them into RocksDB's log and memtable.
-// Their order in memory is made by those who read it, and the shards' inboxes are processed by
-// threads that lease or offer. bench/serial_parts.py measures what is left.
+// URLs encodes them (QueueRun) and, if they are many, writes them to a file, so that the committer
+// only writes their fingerprints and a reference to them. Their order in memory is made by those
+// who read it, and the shards' inboxes are processed by threads that lease or offer.
+// bench/serial_parts.py measures what is left.
 //
 // Writing a group costs about as much as several operations, and so does waking the committer. So
 // operations are committed within `max_delay`, sooner if a caller waits or calls hurry(), and
@@ -71,19 +72,26 @@ class CommitQueue {
   Result<void> submit(Fill&& fill) {
     wait_for_room();
     auto operation = std::make_unique<Operation>();
-    const OperationGate::Pass pass(gate_);
-    begin();
-    // Inside the gate: an operation that passes this check is collected by the committer.
-    if (auto open = check(); !open) {
-      end(1);
-      return open;
+    std::shared_ptr<QueueRun> run;
+    {
+      const OperationGate::Pass pass(gate_);
+      begin();
+      // Inside the gate: an operation that passes this check is collected by the committer.
+      if (auto open = check(); !open) {
+        end(1);
+        return open;
+      }
+      // noexcept: once bits are set their URLs must be queued. If memory runs out in between,
+      // ending the process loses nothing, whereas continuing would lose the URLs.
+      [&]() noexcept {
+        fill(*operation);
+        run = operation->queued;
+        if (run) run->begin_writing();
+        enqueue(std::move(operation));
+      }();
     }
-    // noexcept: once bits are set their URLs must be queued. If memory runs out in between, ending
-    // the process loses nothing, whereas continuing would lose the URLs.
-    [&]() noexcept {
-      fill(*operation);
-      enqueue(std::move(operation));
-    }();
+    // Outside the gate, which others may be waiting to pass; the committer waits for it.
+    if (run) writer_.write_ahead(*run);
     return {};
   }
   // The same, but returns when the operation, and all that it relied on, is durable.

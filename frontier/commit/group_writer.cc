@@ -179,6 +179,7 @@ Result<void> GroupWriter::write(OperationGroup& group) {
 // threads: it is nothing, unless URLs are set aside, there is a ledger, or hosts' URLs are limited.
 Result<void> GroupWriter::add_queued(Operation& operation) {
   if (!operation.queued) return {};
+  if (auto written = operation.queued->written(); !written) return written;
   const std::span<QueueRun::Part> parts = operation.queued->parts();
   for (std::size_t first = 0, end = 0; first < parts.size(); first = end) {
     Part* const part = part_of_bucket(parts[first].bucket);

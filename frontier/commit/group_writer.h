@@ -78,6 +78,10 @@ class GroupWriter {
   // CommitQueue). Of a drop it makes only a part: call again with the operation until Drop::done.
   Result<void> write(OperationGroup& group);
 
+  // Called by the thread that queued the run after begin_writing(): writes it, if the store has it
+  // written before the group.
+  void write_ahead(QueueRun& run) noexcept { run.end_writing(store_.write_ahead(run)); }
+
   // Whose hosts it writes.
   Partitions& partitions() noexcept { return partitions_; }
   const Partitions& partitions() const noexcept { return partitions_; }

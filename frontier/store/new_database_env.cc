@@ -59,7 +59,7 @@ class NewDirectory final : public rocksdb::FSDirectoryWrapper {
 
 class NewDatabaseEnv::Files final : public rocksdb::FileSystemWrapper {
  public:
-  Files() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  using FileSystemWrapper::FileSystemWrapper;
   const char* Name() const override { return "TrawlNewDatabase"; }
 
   IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -89,8 +89,9 @@ class NewDatabaseEnv::Files final : public rocksdb::FileSystemWrapper {
   const std::shared_ptr<Syncs> syncs_ = std::make_shared<Syncs>(false);
 };
 
-NewDatabaseEnv::NewDatabaseEnv()
-    : files_(std::make_shared<Files>()), env_(rocksdb::NewCompositeEnv(files_)) {}
+NewDatabaseEnv::NewDatabaseEnv(rocksdb::Env& base)
+    : files_(std::make_shared<Files>(base.GetFileSystem())),
+      env_(rocksdb::NewCompositeEnv(files_)) {}
 NewDatabaseEnv::~NewDatabaseEnv() = default;
 
 rocksdb::Env* NewDatabaseEnv::env() const noexcept {

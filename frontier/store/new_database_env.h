@@ -17,7 +17,8 @@ namespace trawl {
 // environment.
 class NewDatabaseEnv {
  public:
-  NewDatabaseEnv();
+  // `base`: the environment of the database from then on, which must outlive this.
+  explicit NewDatabaseEnv(rocksdb::Env& base);
   NewDatabaseEnv(const NewDatabaseEnv&) = delete;
   NewDatabaseEnv& operator=(const NewDatabaseEnv&) = delete;
   ~NewDatabaseEnv();

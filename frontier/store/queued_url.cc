@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 
 #include "base/big_endian.h"
@@ -60,10 +61,16 @@ std::string pending_key(HostId host, const QueueOrder& order) {
 
 std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view key) {
   if (key.size() != kPendingKeyBytes) return std::nullopt;
-  const QueueOrder order = {
-      .priority = priority_of_rank(load_big_endian<std::uint32_t>(key.substr(8))),
-      .sequence = load_big_endian<std::uint64_t>(key.substr(12))};
-  return std::pair(load_big_endian<std::uint64_t>(key), order);
+  const auto [host, priority] = decode_pending_place(key);
+  return std::pair(
+      host, QueueOrder{.priority = priority,
+                       .sequence = load_big_endian<std::uint64_t>(key.substr(kPendingPlaceBytes))});
+}
+
+std::pair<HostId, std::int32_t> decode_pending_place(std::string_view key) {
+  assert(key.size() >= kPendingPlaceBytes);
+  return {load_big_endian<std::uint64_t>(key),
+          priority_of_rank(load_big_endian<std::uint32_t>(key.substr(8)))};
 }
 
 std::string encode_record(const UrlRecord& url) {

@@ -109,6 +109,9 @@ struct DeferredUrl {
 
 // Keys of the column family `pending` sort as the queues do: host, order; all big-endian.
 inline constexpr std::size_t kPendingKeyBytes = 8 + 4 + 8;
+// Of these without the sequence, which is the end of the key.
+inline constexpr std::size_t kPendingPlaceBytes = 8 + 4;
+std::pair<HostId, std::int32_t> decode_pending_place(std::string_view key);
 std::array<char, kPendingKeyBytes> pending_key_bytes(HostId host, const QueueOrder& order);
 std::string pending_key(HostId host, const QueueOrder& order);
 std::optional<std::pair<HostId, QueueOrder>> decode_pending_key(std::string_view key);

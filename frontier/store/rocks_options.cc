@@ -18,9 +18,9 @@ namespace trawl {
 
 namespace {
 
-constexpr std::array<const char*, kFamilies> kNames = {"default", "pending",    "deferred",
-                                                       "hosts",   "admissions", "ledger",
-                                                       "depths",  "set_aside",  "runs"};
+constexpr std::array<const char*, kFamilies> kNames = {
+    "default", "pending", "deferred",  "hosts", "admissions",
+    "ledger",  "depths",  "set_aside", "runs",  "run_files"};
 
 // A merge operator that keeps the smallest depth.
 class SmallestDepth final : public rocksdb::AssociativeMergeOperator {
@@ -96,7 +96,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
   switch (family) {
     case kPending:
       rewrite_seldom(options);  // many URLs end before they are rewritten at all
-      options.memtable_factory = sorted_memtables();
+      options.memtable_factory = sorted_memtables(store.handover, store.write_buffers);
       break;
     case kDeferred:
       break;
@@ -126,6 +126,7 @@ rocksdb::ColumnFamilyOptions family_options(StoreFamily family, const RocksOptio
       break;
     case kMeta:
     case kRuns:
+    case kRunFiles:
     case kFamilies:
       break;
   }
@@ -139,6 +140,7 @@ RocksOptions RocksOptions::of(const MemoryPlan& memory) {
   RocksOptions options;
   options.cache = rocksdb::NewLRUCache(memory.block_cache, 2, false, 0.5);
   options.write_buffers = std::make_shared<rocksdb::WriteBufferManager>(memory.write_buffers);
+  options.handover = std::make_shared<RunHandover>();
   auto& database = options.database;
   database.env = process_env();
   database.create_if_missing = true;

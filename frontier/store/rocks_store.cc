@@ -19,6 +19,9 @@
 #include "frontier/store/new_database_env.h"
 #include "frontier/store/process_env.h"
 #include "frontier/store/rocks_options.h"
+#include "frontier/store/run_files.h"
+#include "frontier/store/run_log_env.h"
+#include "frontier/store/run_recovery.h"
 #include "frontier/store/set_aside_record.h"
 #include "frontier/store/store_format.h"
 #include "frontier/store/store_records.h"
@@ -37,6 +40,12 @@ std::string_view bytes_of(const rocksdb::Slice& bytes) {
 Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
   if (!status.ok()) return tl::unexpected(store_error(status, doing));
   return {};
+}
+
+Error with_store_advice(Error error) {
+  error.message =
+      fmt::format("cannot write to the store: {}; {}", error.message, database_advice(error.code));
+  return error;
 }
 
 tl::unexpected<Error> damaged(std::string_view what) {
@@ -100,17 +109,37 @@ constexpr DeferredKey kBehindDeferred = [] {
   return key;
 }();
 
+// What must outlive a database, in the order of creation.
+struct Surroundings {
+  Surroundings(const std::filesystem::path& directory, const RocksOptions& setup)
+      : runs(std::make_shared<RunFiles>(directory)),
+        env(run_log_env(process_env(), runs)),
+        recovery(directory, setup.families[kPending].name, setup.handover) {}
+  const std::shared_ptr<RunFiles> runs;
+  const std::unique_ptr<rocksdb::Env> env;
+  std::unique_ptr<NewDatabaseEnv> creation;  // the environment in which it was created
+  RunRecovery recovery;
+};
+
 class RocksDatabase final : public Store {
  public:
-  RocksDatabase(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families,
-                RocksOptions options, bool sync)
-      : options_(std::move(options)), db_(std::move(db)), families_(std::move(families)) {
+  RocksDatabase(std::unique_ptr<Surroundings> around, std::unique_ptr<rocksdb::DB> db,
+                std::vector<rocksdb::ColumnFamilyHandle*> families, RocksOptions options,
+                const RocksStore::Options& of_store)
+      : options_(std::move(options)),
+        least_run_in_file_(of_store.least_run_in_file),
+        around_(std::move(around)),
+        db_(std::move(db)),
+        families_(std::move(families)) {
     assert(db_ != nullptr && families_.size() == options_.families.size());
-    write_options_.sync = sync;
+    write_options_.sync = of_store.sync;
   }
-  // Keeps the environment in which the database was created.
-  void keep(std::unique_ptr<NewDatabaseEnv> env) { new_env_ = std::move(env); }
+  // Precondition: it was opened for writing, so that all of the log is in tables.
+  Result<void> begin_runs() { return around_->runs->begin().map_error(with_store_advice); }
+  NewDatabaseEnv* creation() const noexcept { return around_->creation.get(); }
   ~RocksDatabase() override {
+    // Before the memtables: the log refers to them.
+    around_->runs->keep_all();
     for (auto* family : families_)
       db_->DestroyColumnFamilyHandle(family);
     db_->Close();
@@ -130,7 +159,10 @@ class RocksDatabase final : public Store {
     put_fixed(current, kStoreFormat);
     if (value == current) return {};
     // Upgrade a store of an older format: add what it lacks, then store the new format number.
-    if (auto noted = note_answers_of_older_format(); !noted) return noted;
+    constexpr std::uint32_t kNotesAnswers = 7;
+    if (Decoder(value).fixed<std::uint32_t>() < kNotesAnswers) {
+      if (auto noted = note_answers_of_older_format(); !noted) return noted;
+    }
     return checked(db_->Put(write_options_, families_[kMeta], slice(kFormatKey), current), "open");
   }
 
@@ -166,6 +198,11 @@ class RocksDatabase final : public Store {
     return write(batch);
   }
 
+  Result<void> write_ahead(QueueRun& run) override {
+    if (run.shared()->bytes.size() < least_run_in_file_) return {};
+    return around_->runs->write(*run.shared()).map_error(with_store_advice);
+  }
+
   Result<void> write(const Batch& batch) override {
     assert(batch.messages().empty() && batch.commands().empty());
     // Fresh memory costs as much as filling it, but M1: what is large is not kept.
@@ -196,8 +233,16 @@ class RocksDatabase final : public Store {
     // By default RocksDB counts every key comparison, which slows insertions.
     const auto level = rocksdb::GetPerfLevel();
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+    hand_over(batch, [&](const std::shared_ptr<RunBytes>& run) { options_.handover->give(run); });
     const auto status = db_->Write(write_options_, &writes);
     rocksdb::SetPerfLevel(level);
+    if (!status.ok()) {
+      // The log may have it, and refer to files that no memtable keeps.
+      around_->runs->keep_all();
+      hand_over(batch, [&](const std::shared_ptr<RunBytes>& run) {
+        static_cast<void>(options_.handover->take(*run->place));
+      });
+    }
     return checked(status, "write to");
   }
 
@@ -453,6 +498,15 @@ class RocksDatabase final : public Store {
   }
 
  private:
+  // Calls `each` with the runs of the batch that are in files.
+  template <class Each>
+  static void hand_over(const Batch& batch, Each&& each) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (const Batch::Change change = batch.change(i); change.in_file != nullptr)
+        each(*change.in_file);
+    }
+  }
+
   Result<void> read_queue(const BoundedIterator& it, QueueRead& read) const {
     // A 0 byte behind the key makes the least key after it.
     it->Seek(read.after ? pending_key(read.host, *read.after) + '\0'
@@ -505,10 +559,14 @@ class RocksDatabase final : public Store {
       case Batch::Kind::kMerge:
         return writes.Merge(family, key, slice(change.value));
       case Batch::Kind::kPutRun: {
-        // For SortedMemtable: no other change has an empty key.
-        const rocksdb::Slice no_key;
+        // For SortedMemtable: no other change has such keys.
+        if (change.in_file != nullptr) {
+          return writes.Put(family, slice(kRunReferenceKey),
+                            RunReference::encode(change.key, *(*change.in_file)->place));
+        }
+        const rocksdb::Slice run_key = slice(kRunKey);
         const rocksdb::Slice parts[] = {key, slice(change.value)};
-        return writes.Put(family, rocksdb::SliceParts(&no_key, 1), rocksdb::SliceParts(parts, 2));
+        return writes.Put(family, rocksdb::SliceParts(&run_key, 1), rocksdb::SliceParts(parts, 2));
       }
       case Batch::Kind::kPut:
         break;
@@ -542,7 +600,8 @@ class RocksDatabase final : public Store {
   }
 
   RocksOptions options_;
-  std::unique_ptr<NewDatabaseEnv> new_env_;
+  const std::size_t least_run_in_file_;
+  const std::unique_ptr<Surroundings> around_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::WriteOptions write_options_;
@@ -557,6 +616,14 @@ rocksdb::Status open_all(const std::string& directory, const RocksOptions& setup
                          std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
   return rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
                            directory, setup.families, &handles, &db);
+}
+
+Error open_error(const Surroundings& around, const rocksdb::Status& status,
+                 std::string_view doing) {
+  const auto& unread = around.recovery.failure();
+  if (!unread) return store_error(status, doing);
+  return {unread->code, fmt::format("cannot {} the store: {}; {}", doing, unread->message,
+                                    database_advice(unread->code))};
 }
 
 // Creates all column families together: DB::Open would add them one by one, writing a file of
@@ -591,27 +658,31 @@ Result<std::unique_ptr<Store>> RocksStore::open(const std::filesystem::path& dir
     if (auto known = check_store_families(directory, setup); !known)
       return tl::unexpected(known.error());
   }
-  // Before the database, so that it ends after it.
-  std::unique_ptr<NewDatabaseEnv> env;
-  if (is_new && process_env() == rocksdb::Env::Default()) env = std::make_unique<NewDatabaseEnv>();
+  auto around = std::make_unique<Surroundings>(directory, setup);
+  setup.database.env = around->env.get();
+  setup.database.wal_filter = &around->recovery;
+  if (is_new && process_env() == rocksdb::Env::Default())
+    around->creation = std::make_unique<NewDatabaseEnv>(*around->env);
   rocksdb::DB* opened = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const auto status = is_new ? create(directory.string(), setup, env.get(), handles, opened)
-                             : open_all(directory.string(), setup, handles, opened);
+  const auto status =
+      is_new ? create(directory.string(), setup, around->creation.get(), handles, opened)
+             : open_all(directory.string(), setup, handles, opened);
   end_children_without_threads();
   std::unique_ptr<rocksdb::DB> db(opened);
   if (!status.ok()) {
     for (auto* handle : handles)
       db->DestroyColumnFamilyHandle(handle);
-    return tl::unexpected(store_error(status, fmt::format("open {} as", directory.string())));
+    db.reset();  // before what is around it
+    return tl::unexpected(
+        open_error(*around, status, fmt::format("open {} as", directory.string())));
   }
-  auto store = std::make_unique<RocksDatabase>(std::move(db), std::move(handles), std::move(setup),
-                                               options.sync);
-  NewDatabaseEnv* const making = env.get();
-  store->keep(std::move(env));
+  auto store = std::make_unique<RocksDatabase>(std::move(around), std::move(db), std::move(handles),
+                                               std::move(setup), options);
   if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
+  if (auto begun = store->begin_runs(); !begun) return tl::unexpected(begun.error());
   if (is_new) {
-    if (making != nullptr) {
+    if (NewDatabaseEnv* const making = store->creation()) {
       if (auto synced = making->complete(directory); !synced) return tl::unexpected(synced.error());
     }
     if (auto finished = finish_database(directory); !finished)
@@ -625,6 +696,9 @@ Result<std::unique_ptr<Store>> RocksStore::open_to_read(const std::filesystem::p
   auto setup = RocksOptions::of(options.memory);
   if (auto known = check_store_families(directory, setup); !known)
     return tl::unexpected(known.error());
+  auto around = std::make_unique<Surroundings>(directory, setup);
+  setup.database.env = around->env.get();
+  setup.database.wal_filter = &around->recovery;
   rocksdb::DB* opened = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const auto status =
@@ -632,10 +706,13 @@ Result<std::unique_ptr<Store>> RocksStore::open_to_read(const std::filesystem::p
                                    directory.string(), setup.families, &handles, &opened);
   end_children_without_threads();
   std::unique_ptr<rocksdb::DB> db(opened);
-  if (!status.ok())
-    return tl::unexpected(store_error(status, fmt::format("read {} as", directory.string())));
-  auto store = std::make_unique<RocksDatabase>(std::move(db), std::move(handles), std::move(setup),
-                                               options.sync);
+  if (!status.ok()) {
+    db.reset();  // before what is around it
+    return tl::unexpected(
+        open_error(*around, status, fmt::format("read {} as", directory.string())));
+  }
+  auto store = std::make_unique<RocksDatabase>(std::move(around), std::move(db), std::move(handles),
+                                               std::move(setup), options);
   if (auto checked = store->check_format(true); !checked) return tl::unexpected(checked.error());
   return store;
 }

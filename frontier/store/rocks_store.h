@@ -15,6 +15,7 @@ struct RocksStore {
   struct Options {
     bool sync = false;  // sync every write to the disk
     MemoryPlan memory;
+    std::size_t least_run_in_file = std::size_t{8} << 10;  // bytes; smaller ones are in the log
   };
   // Opens or creates the store in `directory`.
   static Result<std::unique_ptr<Store>> open(const std::filesystem::path& directory,

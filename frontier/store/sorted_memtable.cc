@@ -1,6 +1,7 @@
 // What is inserted is only noted, so that the committer, of which there is one, does little for a
-// URL: a run of new URLs (queue_run.h) is noted as a whole. The first thread that searches sorts
-// what was noted and puts it in order: a read, or the flush.
+// URL: a run of new URLs (queue_run.h) is noted as a whole, and if it is in a file, not even
+// copied. The first thread that searches sorts what was noted and puts it in order: a read, or the
+// flush.
 //
 // The order is a B-tree of two levels: leaves of sorted entries, and a sorted array of them. An
 // entry has the first 8 bytes of its key, in the host queues the host, next to the pointer to the
@@ -96,14 +97,32 @@ struct Place {
 
 class SortedMemtable final : public rocksdb::MemTableRep {
  public:
-  SortedMemtable(const KeyComparator& comparator, rocksdb::Allocator* allocator)
-      : MemTableRep(allocator), comparator_(comparator) {}
+  SortedMemtable(const KeyComparator& comparator, rocksdb::Allocator* allocator,
+                 std::shared_ptr<RunHandover> handover,
+                 std::shared_ptr<rocksdb::WriteBufferManager> write_buffers)
+      : MemTableRep(allocator),
+        comparator_(comparator),
+        handover_(std::move(handover)),
+        write_buffers_(std::move(write_buffers)) {}
+  ~SortedMemtable() override {
+    if (charged_ == 0) return;
+    // As RocksDB does for its copies, also of a memtable that was never full.
+    if (!read_only_.load(std::memory_order_relaxed)) write_buffers_->ScheduleFreeMem(charged_);
+    write_buffers_->FreeMem(charged_);
+  }
 
   void Insert(rocksdb::KeyHandle handle) override {
     auto* const entry = static_cast<char*>(handle);
-    bytes_.fetch_add(sizeof entry + kBytesOfAnEntry * urls_of(entry), std::memory_order_relaxed);
+    Noted noted{.entry = entry, .run = nullptr};
+    std::size_t bytes = sizeof noted + kBytesOfAnEntry * urls_of(entry);
+    if (const auto reference = reference_of(entry); reference && handover_) {
+      noted.run = handover_->take(reference->place);
+      assert(noted.run);
+      if (noted.run) bytes += charge(noted.run->memory());
+    }
+    bytes_.fetch_add(bytes, std::memory_order_relaxed);
     const MutexLock lock(noting_);
-    noted_.push_back(entry);
+    noted_.push_back(std::move(noted));
     // release: pairs with settle(), so that a thread that sees it sees the entry.
     any_noted_.store(true, std::memory_order_release);
   }
@@ -114,6 +133,7 @@ class SortedMemtable final : public rocksdb::MemTableRep {
     return place.leaf < leaves_.size() && comparator_(at(place).key, key) == 0;
   }
   void MarkReadOnly() override {
+    if (charged_ > 0) write_buffers_->ScheduleFreeMem(charged_);
     // release: pairs with the acquire in is_settled(), so that all insertions are seen.
     read_only_.store(true, std::memory_order_release);
   }
@@ -129,23 +149,43 @@ class SortedMemtable final : public rocksdb::MemTableRep {
     std::unique_ptr<Leaf> leaf;
   };
 
-  // If the entry is a run, its header and its bytes: the value of an empty key.
-  std::optional<std::pair<std::string_view, std::string_view>> run_of(const char* entry) const {
+  // What was inserted and is not in order yet.
+  struct Noted {
+    char* entry;
+    std::shared_ptr<RunBytes> run;  // if it is a reference
+  };
+
+  // The value of the entry of a run, which has this key: its header, and behind it its bytes or
+  // where they are.
+  std::optional<std::string_view> run_value(const char* entry, std::string_view run_key) const {
     const rocksdb::Slice key = comparator_.decode_key(entry);
-    if (key.size() != kTrailerBytes) return std::nullopt;
+    if (key.size() != run_key.size() + kTrailerBytes ||
+        std::string_view(key.data(), run_key.size()) != run_key)
+      return std::nullopt;
     // Long enough for the size of the value, which begins behind the key.
     const char* const behind = key.data() + key.size();
     constexpr std::size_t kMostBytesOfSize = 5;
     Decoder in(std::string_view(behind, kMostBytesOfSize + RunReader::kHeaderBytes));
     const std::uint64_t size = in.varint();
     if (!in.ok() || size < RunReader::kHeaderBytes) return std::nullopt;
-    const std::string_view value(in.rest().data(), size);
-    return std::pair(value.substr(0, RunReader::kHeaderBytes),
-                     value.substr(RunReader::kHeaderBytes));
+    return std::string_view(in.rest().data(), size);
+  }
+  std::optional<RunReference> reference_of(const char* entry) const {
+    const auto value = run_value(entry, kRunReferenceKey);
+    return value ? RunReference::decode(*value) : std::nullopt;
   }
   std::size_t urls_of(const char* entry) const {
-    const auto run = run_of(entry);
-    return run ? RunReader::decode_header(run->first)->second : 1;
+    auto value = run_value(entry, kRunKey);
+    if (!value) value = run_value(entry, kRunReferenceKey);
+    return value ? RunReader::decode_header(*value)->second : 1;
+  }
+  // Counts memory that is not the allocator's.
+  std::size_t charge(std::size_t bytes) {
+    if (write_buffers_) {
+      write_buffers_->ReserveMem(bytes);
+      charged_ += bytes;
+    }
+    return bytes;
   }
 
   // Nothing is added any more, and all is in order: no lock is needed.
@@ -162,8 +202,8 @@ class SortedMemtable final : public rocksdb::MemTableRep {
   }
   void put_in_order() const;
   // Adds an entry, or all of a run.
-  void expand(char* entry, std::vector<SortedEntry>& entries) const;
-  bool expand_run(char* entry, std::vector<SortedEntry>& entries) const;
+  void expand(const Noted& noted, std::vector<SortedEntry>& entries) const;
+  bool expand_run(const Noted& noted, std::vector<SortedEntry>& entries) const;
 
   bool is_before(const Entry& entry, const Target& target) const {
     if (entry.prefix != target.prefix) return entry.prefix < target.prefix;
@@ -200,13 +240,18 @@ class SortedMemtable final : public rocksdb::MemTableRep {
   void add_leaf(std::size_t i) const TRAWL_REQUIRES(mutex_);
 
   const KeyComparator& comparator_;
+  const std::shared_ptr<RunHandover> handover_;
+  const std::shared_ptr<rocksdb::WriteBufferManager> write_buffers_;
+  std::size_t charged_ = 0;  // by the thread that inserts, and afterwards
   // The order. Mutable: RocksDB's reads, which create it, are const.
   mutable SharedMutex mutex_;
   mutable std::vector<LeafRef> leaves_ TRAWL_GUARDED_BY(mutex_);
   mutable std::size_t last_ TRAWL_GUARDED_BY(mutex_) = 0;  // where an entry was inserted last
   mutable std::uint64_t version_ TRAWL_GUARDED_BY(mutex_) = 0;
   mutable Mutex noting_;
-  mutable std::vector<char*> noted_ TRAWL_GUARDED_BY(noting_);  // not in order yet
+  mutable std::vector<Noted> noted_ TRAWL_GUARDED_BY(noting_);
+  // Of the runs whose entries are in order, for their bytes.
+  mutable std::vector<std::shared_ptr<RunBytes>> runs_ TRAWL_GUARDED_BY(mutex_);
   mutable std::atomic<bool> any_noted_{false};
   std::atomic<bool> read_only_{false};
   std::atomic<std::size_t> bytes_{0};
@@ -215,14 +260,16 @@ class SortedMemtable final : public rocksdb::MemTableRep {
 // It is false only while noted_ is empty and all else is in order.
 void SortedMemtable::put_in_order() const {
   const WriterLock lock(mutex_);
-  std::vector<char*> noted;
+  std::vector<Noted> noted;
   {
     const MutexLock lock_notes(noting_);
     noted.swap(noted_);
   }
   std::vector<SortedEntry> entries;
-  for (char* entry : noted)
-    expand(entry, entries);
+  for (Noted& one : noted) {
+    expand(one, entries);
+    if (one.run) runs_.push_back(std::move(one.run));
+  }
   std::ranges::sort(entries, [&](const SortedEntry& a, const SortedEntry& b) {
     if (a.order() != b.order()) return a.order() < b.order();
     return comparator_(a.entry.key, b.entry.key) < 0;
@@ -235,21 +282,25 @@ void SortedMemtable::put_in_order() const {
 }
 
 // What cannot be decoded stays an entry with an empty key, which is an error for all that read it.
-void SortedMemtable::expand(char* entry, std::vector<SortedEntry>& entries) const {
+void SortedMemtable::expand(const Noted& noted, std::vector<SortedEntry>& entries) const {
   const std::size_t before = entries.size();
-  if (expand_run(entry, entries)) return;
+  if (expand_run(noted, entries)) return;
   entries.resize(before);
-  entries.push_back(sorted_entry(entry, comparator_.decode_key(entry)));
+  entries.push_back(sorted_entry(noted.entry, comparator_.decode_key(noted.entry)));
 }
 
-bool SortedMemtable::expand_run(char* entry, std::vector<SortedEntry>& entries) const {
-  const auto run = run_of(entry);
-  if (!run) return false;
-  const auto [first, urls] = *RunReader::decode_header(run->first);
+bool SortedMemtable::expand_run(const Noted& noted, std::vector<SortedEntry>& entries) const {
+  char* const entry = noted.entry;
+  const auto value = run_value(entry, noted.run ? kRunReferenceKey : kRunKey);
+  if (!value) return false;
+  const auto [first, urls] = *RunReader::decode_header(*value);
+  const std::string_view run =
+      noted.run ? std::string_view(noted.run->bytes) : value->substr(RunReader::kHeaderBytes);
   // Those of the run: all of a run's URLs have its number.
-  const char* const trailer = comparator_.decode_key(entry).data();
-  char* const bytes = entry + (run->second.data() - entry);
-  RunReader reader(run->second, first);
+  const rocksdb::Slice run_key = comparator_.decode_key(entry);
+  const char* const trailer = run_key.data() + run_key.size() - kTrailerBytes;
+  char* const bytes = noted.run ? noted.run->bytes.data() : entry + (run.data() - entry);
+  RunReader reader(run, first);
   std::uint32_t n = 0;
   std::size_t at = 0;
   for (; const auto url = reader.next(); at = reader.offset(), ++n) {
@@ -443,19 +494,28 @@ rocksdb::MemTableRep::Iterator* SortedMemtable::GetDynamicPrefixIterator(rocksdb
 
 class SortedMemtables final : public rocksdb::MemTableRepFactory {
  public:
+  SortedMemtables(std::shared_ptr<RunHandover> handover,
+                  std::shared_ptr<rocksdb::WriteBufferManager> write_buffers)
+      : handover_(std::move(handover)), write_buffers_(std::move(write_buffers)) {}
   rocksdb::MemTableRep* CreateMemTableRep(const rocksdb::MemTableRep::KeyComparator& comparator,
                                           rocksdb::Allocator* allocator,
                                           const rocksdb::SliceTransform*,
                                           rocksdb::Logger*) override {
-    return new SortedMemtable(comparator, allocator);
+    return new SortedMemtable(comparator, allocator, handover_, write_buffers_);
   }
   const char* Name() const override { return "trawl.SortedMemtable"; }
+
+ private:
+  const std::shared_ptr<RunHandover> handover_;
+  const std::shared_ptr<rocksdb::WriteBufferManager> write_buffers_;
 };
 
 }  // namespace
 
-std::shared_ptr<rocksdb::MemTableRepFactory> sorted_memtables() {
-  return std::make_shared<SortedMemtables>();
+std::shared_ptr<rocksdb::MemTableRepFactory> sorted_memtables(
+    std::shared_ptr<RunHandover> handover,
+    std::shared_ptr<rocksdb::WriteBufferManager> write_buffers) {
+  return std::make_shared<SortedMemtables>(std::move(handover), std::move(write_buffers));
 }
 
 }  // namespace trawl

@@ -93,6 +93,13 @@ class Store : public BatchSink, public ShardReads, public CommitReads {
  public:
   using Batch = StoreBatch;
 
+  // Called once for a run that will be in a batch, by the thread that made it: a store that can
+  // writes a large one, so that the batch only refers to it. Errors: those of write(); then the run
+  // must not be in a batch.
+  virtual Result<void> write_ahead(QueueRun& run) {
+    static_cast<void>(run);
+    return {};
+  }
   // Makes all earlier writes survive a power loss.
   virtual Result<void> sync() = 0;
   // Deletes the admission log below `sequence`.

@@ -20,10 +20,12 @@ StoreBatch::Change StoreBatch::change(std::size_t i) const {
   const Entry& entry = entries_[i];
   const std::string_view bytes(bytes_);
   if (entry.kind == Kind::kPutRun) {
+    const Run& run = runs_[entry.key_size];
     return {.family = entry.family,
             .kind = entry.kind,
             .key = bytes.substr(entry.offset, RunReader::kHeaderBytes),
-            .value = runs_[entry.key_size].bytes};
+            .value = run.bytes,
+            .in_file = run.is_in_file() ? &run.run->shared() : nullptr};
   }
   return {.family = entry.family,
           .kind = entry.kind,
@@ -59,8 +61,8 @@ void StoreBatch::add_run(const std::shared_ptr<const QueueRun>& run,
                       .kind = Kind::kPutRun});
   bytes_ += RunReader::header(parts.front().sequence, last.first + last.urls - parts.front().first);
   const std::string_view bytes = run->bytes(parts.front().begin, last.end);
-  run_bytes_ += bytes.size();
   runs_.push_back({.run = run, .bytes = bytes});
+  if (!runs_.back().is_in_file()) run_bytes_ += bytes.size();
 }
 
 void StoreBatch::add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,

@@ -61,7 +61,8 @@ class StoreBatch {
   void add_pending(HostId host, const QueueOrder& order, std::string_view record);
   void remove_pending(HostId host, const QueueOrder& order);
   // The same as add_pending() for each URL of these parts of a run, which follow each other; their
-  // sequences ascend from the first one's.
+  // sequences ascend from the first one's. What is written to a file of it is
+  // (QueueRun::written()).
   void add_run(const std::shared_ptr<const QueueRun>& run, std::span<const QueueRun::Part> parts);
   void add_deferred(std::int64_t not_before, std::uint64_t sequence, HostId host,
                     std::int32_t priority, std::string_view record);
@@ -100,10 +101,13 @@ class StoreBatch {
     Kind kind;
     std::string_view key;
     std::string_view value;  // of deletions: nothing that the store needs
+    // If the value is all of a run, and in a file.
+    const std::shared_ptr<RunBytes>* in_file = nullptr;
   };
   std::size_t size() const noexcept { return entries_.size(); }
   // Valid until the batch changes.
   Change change(std::size_t i) const;
+  // Without runs that are in files.
   std::size_t bytes() const noexcept { return bytes_.size() + run_bytes_; }
   // In the order in which they were taken; not among the changes.
   std::span<const MessageId> messages() const noexcept { return messages_; }
@@ -129,6 +133,11 @@ class StoreBatch {
   struct Run {
     std::shared_ptr<const QueueRun> run;
     std::string_view bytes;
+
+    bool is_in_file() const noexcept {
+      const RunBytes& all = *run->shared();
+      return all.place && bytes.size() == all.bytes.size();
+    }
   };
   std::vector<Run> runs_;
   std::size_t run_bytes_ = 0;

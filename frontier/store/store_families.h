@@ -15,6 +15,7 @@ enum StoreFamily : std::uint8_t {
   kDepths,      // by fingerprint: the smallest depth offered while the URL waits
   kSetAside,    // SetAsideRecord of URLs held and failed, by fingerprint
   kRuns,        // always empty: says that the log may hold runs (store_format.h)
+  kRunFiles,    // the same of references to runs in files
   kFamilies
 };
 

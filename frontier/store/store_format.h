@@ -13,7 +13,7 @@
 
 namespace trawl {
 
-inline constexpr std::uint32_t kStoreFormat = 7;
+inline constexpr std::uint32_t kStoreFormat = 8;
 // The oldest format that can be opened; opening upgrades it to the current one.
 inline constexpr std::uint32_t kOldestStoreFormat = 3;
 
@@ -27,8 +27,9 @@ Result<void> check_store_format(std::string_view value);
 // The format is looked at only if the column families are not those of this version: reading it
 // reads the whole log, for up to half of the CPU time of opening. So a format whose log earlier
 // versions would replay wrongly must add a family. Format 7 added kRuns, as formats 6 and 7 had the
-// same ones. Opening adds it before check_format() stores the number, and runs are written only
-// then: if an upgrade is interrupted, the log of a store without kRuns has no runs.
+// same ones, and format 8 kRunFiles. Opening adds it before check_format() stores the number, and
+// runs are written only then: if an upgrade is interrupted, the log of a store without kRuns has no
+// runs, and that of one without kRunFiles no references to files.
 //
 // The store must exist. A store without a format number is accepted: its creation was interrupted.
 // Errors: as check_store_format(), kIo, ...

@@ -125,6 +125,9 @@ struct TestingOptions {
   std::optional<std::uint64_t> deterministic_seed = std::nullopt;
   // Hosts in memory with all that is known of them; others with waiting URLs take some 12 bytes.
   std::size_t most_hosts_awake = std::size_t{1} << 19;
+  // New URLs of a call that take as many bytes are written to a file next to the store's log, those
+  // that take fewer to the log. The first is less work for the one thread that writes the log.
+  std::size_t least_run_in_file = std::size_t{8} << 10;
   // How long open() waits until the hosts of an existing frontier are known; after that it returns,
   // and they become known one after the other.
   std::chrono::milliseconds restore_patience{500};

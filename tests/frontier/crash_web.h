@@ -54,6 +54,7 @@ inline EmbeddedOptions crash_options(const std::filesystem::path& directory, std
   options.politeness.leases_per_host = 1'000'000;
   options.limits.max_open_leases = kCrashOpenLeases;
   options.store.shards = 2;
+  options.testing.least_run_in_file = 150;  // some are in files, others in the log
   options.retry.retries = 100;
   options.retry.retry_delay = std::chrono::milliseconds(0);
   options.retry.host_backoff = std::chrono::milliseconds(0);

@@ -58,6 +58,7 @@ void FrontierModelRun::choose_options() {
   options_.limits.max_url_length = 200;
   // Other hosts sleep.
   if (once_in(2)) options_.testing.most_hosts_awake = 1 + below(3);
+  if (once_in(2)) options_.testing.least_run_in_file = once_in(2) ? 1 : 300;
   options_.store.max_set_aside = once_in(4) ? below(12) : 1'000;
   if (!implementation_.is_durable) {
     options_.store.shards = 1;

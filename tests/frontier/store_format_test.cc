@@ -63,8 +63,9 @@ class StoreFormatTest : public ::testing::Test {
 };
 
 const std::vector<std::string> kFormat1 = {"admissions", "deferred", "hosts", "pending"};
-const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths", "hosts",
-                                            "ledger",     "pending",  "runs",   "set_aside"};
+const std::vector<std::string> kFamilies = {"admissions", "deferred", "depths",
+                                            "hosts",      "ledger",   "pending",
+                                            "run_files",  "runs",     "set_aside"};
 const std::vector<std::string> kFormat3 = {"admissions", "deferred", "depths",
                                            "hosts",      "ledger",   "pending"};
 
@@ -77,7 +78,7 @@ TEST_F(StoreFormatTest, OlderFormatsAreRefusedAndLeftAsTheyAre) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
     EXPECT_NE(error.message.find("format " + std::to_string(format)), std::string::npos)
         << error.message;
-    EXPECT_NE(error.message.find("formats 3 to 7"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("formats 3 to 8"), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("the version of Trawl that began it"), std::string::npos)
         << error.message;
     EXPECT_EQ(families(), before);
@@ -90,7 +91,7 @@ TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
     std::filesystem::remove_all(path_);
     auto names = kFamilies;
     if (more) names.push_back("of later times");
-    make(names, 8);
+    make(names, 9);
     const auto before = files();
     const Error error = refused();
     // With the same families it is a log of this format, which may become tables.
@@ -98,36 +99,44 @@ TEST_F(StoreFormatTest, ANewerFormatIsRefusedWhateverFamiliesItHas) {
       EXPECT_EQ(files(), before);
     }
     EXPECT_EQ(error.code, ErrorCode::kUnsupportedVersion);
-    EXPECT_NE(error.message.find("format 8"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("up to format 7"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("format 9"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("up to format 8"), std::string::npos) << error.message;
   }
 }
 
-// Those of formats 4 to 6 have all families but that, and would lose the runs in the log.
-TEST_F(StoreFormatTest, VersionsWithoutTheFamilyOfRunsRefuseItAndLeaveItAsItIs) {
+// That of format 7 has all families but `run_files`, those of formats 4 to 6 not `runs` either, and
+// they would lose the runs in the log, or those it refers to.
+TEST_F(StoreFormatTest, VersionsWithoutTheFamiliesOfRunsRefuseItAndLeaveItAsItIs) {
   ASSERT_TRUE(open());
   EXPECT_EQ(families().size(), kFamilies.size() + 1) << "a new store has it";
-  std::filesystem::remove_all(path_);
-  make(kFamilies, kStoreFormat + 1);  // to this version what ours is to those
-  auto earlier = RocksOptions::of(MemoryPlan::of(64u << 20));
-  std::erase_if(earlier.families, [](const auto& family) { return family.name == "runs"; });
-  const auto before = files();
-  const auto known = check_store_families(path_, earlier);
-  ASSERT_FALSE(known);
-  EXPECT_EQ(known.error().code, ErrorCode::kUnsupportedVersion);
-  EXPECT_EQ(files(), before);
+  for (const bool has_runs : {true, false}) {
+    std::filesystem::remove_all(path_);
+    make(kFamilies, kStoreFormat + 1);  // to this version what ours is to those
+    auto earlier = RocksOptions::of(MemoryPlan::of(64u << 20));
+    std::erase_if(earlier.families, [&](const auto& family) {
+      return family.name == "run_files" || (family.name == "runs" && !has_runs);
+    });
+    const auto before = files();
+    const auto known = check_store_families(path_, earlier);
+    ASSERT_FALSE(known);
+    EXPECT_EQ(known.error().code, ErrorCode::kUnsupportedVersion);
+    EXPECT_EQ(files(), before);
+  }
 }
 
 // An upgrade that ended before the number was stored, with and without the new family.
 TEST_F(StoreFormatTest, AnUpgradeThatWasCutShortIsFinished) {
-  for (const bool added : {false, true}) {
-    std::filesystem::remove_all(path_);
-    auto names = kFamilies;
-    if (!added) std::erase(names, "runs");
-    make(names, 6);
-    ASSERT_TRUE(open());
-    EXPECT_EQ(families().size(), 9u);
-    EXPECT_TRUE(open()) << "and opened again";
+  for (const std::uint32_t format : {6u, 7u}) {
+    for (const bool added : {false, true}) {
+      std::filesystem::remove_all(path_);
+      auto names = kFamilies;
+      if (!added) std::erase(names, "run_files");
+      if (!added && format == 6) std::erase(names, "runs");
+      make(names, format);
+      ASSERT_TRUE(open());
+      EXPECT_EQ(families().size(), kFamilies.size() + 1);
+      EXPECT_TRUE(open()) << "and opened again";
+    }
   }
 }
 
@@ -155,7 +164,7 @@ TEST_F(StoreFormatTest, OneOfFormat3IsOpenedAndIsOfTheCurrentOneThen) {
     EXPECT_EQ(counters->recrawls_deferred, 1u);
     EXPECT_EQ(counters->held, 0u);
   }
-  EXPECT_EQ(families().size(), 9u);
+  EXPECT_EQ(families().size(), kFamilies.size() + 1);
 }
 
 // It did not note which have: see FailureReason::kNoSuchHost.
@@ -206,7 +215,7 @@ TEST_F(StoreFormatTest, ACreationThatWasCutShortIsFinished) {
     make({kFamilies.begin(), kFamilies.begin() + static_cast<long>(n)}, 0);
     const auto store = open();
     ASSERT_TRUE(store) << store.error().message;
-    EXPECT_EQ(families().size(), 9u);
+    EXPECT_EQ(families().size(), kFamilies.size() + 1);
   }
   EXPECT_TRUE(open()) << "and opened again";
 }

@@ -34,6 +34,7 @@ PARALLEL = (
     ("sorting memtables (by flush, or by a reader)", ("SortedMemtable::put_in_order",)),
     ("RocksDB's flushes", ("rocksdb:high",)),
     ("RocksDB's compactions", ("rocksdb:low",)),
+    ("offers: writing runs to files", ("RunFiles::write",)),
     ("offers: parsing, hashing, filter, records", ("FrontierImpl::offer",)),
     ("the rest, making URLs included", ("",)),
 )

@@ -56,7 +56,7 @@ rocksdb::WalFilter::WalProcessingOption RunRecovery::LogRecordFound(
   using enum WalProcessingOption;
   // A batch begins with the number of its first change.
   const auto number = Decoder(batch.Data()).fixed<std::uint64_t>();
-  if (next_ && number != *next_) return kCorruptedRecord;
+  if (next_ && number > *next_) return kCorruptedRecord;
   const auto accept = [&] {
     next_ = number + static_cast<std::uint64_t>(batch.Count());
     return kContinueProcessing;

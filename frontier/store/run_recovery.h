@@ -20,8 +20,8 @@ namespace trawl {
 // ends before it, and later batches, which depend on it, are dropped as well; RocksDB refuses to
 // open the database if a column family has later changes in tables already.
 //
-// The same goes for a batch that does not follow the one before: after a power loss a log may lack
-// its end, which RocksDB does not notice, while the next log has its beginning.
+// The same goes for a batch before which others are missing: after a power loss a log may lack its
+// end, which RocksDB does not notice, while the next log has its beginning.
 class RunRecovery final : public rocksdb::WalFilter {
  public:
   // `family`: the name of kPending.

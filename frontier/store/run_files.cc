@@ -19,8 +19,9 @@
 //    manifest. So files stay when the store is closed (keep_all()), and recovered runs keep none:
 //    begin() removes the files of earlier times when the store is open.
 //
-// So the files take little more room than the memtables of kPending: for each thread that writes
-// one that is being filled, and one of which only a part is needed.
+// Runs that wait in the inboxes of shards keep their files, too. So the files take little more room
+// than the memtables of kPending and the inboxes: for each thread that writes one that is being
+// filled, and one of which only a part is needed.
 #include "frontier/store/run_files.h"
 
 #include <algorithm>
@@ -94,17 +95,25 @@ class RunFiles::File {
 
   std::uint64_t number() const noexcept { return number_; }
   std::uint64_t size() const noexcept { return file_.size(); }
-  Result<void> write(std::string_view bytes) { return file_.write(bytes); }
+  Result<void> write(std::string_view bytes) {
+    if (auto written = file_.write(bytes); !written) return written;
+    if (file_.size() - write_back_begun_ < kWriteBack) return {};
+    write_back_begun_ = file_.size();
+    return file_.write_back();
+  }
   // While others write.
   Result<void> sync() { return file_.sync(); }
 
   bool unsynced = false;  // RunFiles::unsynced_ has it
 
  private:
+  static constexpr std::uint64_t kWriteBack = 1u << 20;  // as RocksDB's log
+
   OutputFile file_;
   const std::string path_;
   const std::uint64_t number_;
   const std::shared_ptr<const std::atomic<bool>> keeps_;
+  std::uint64_t write_back_begun_ = 0;
 };
 
 RunFiles::RunFiles(fs::path directory, std::uint64_t file_bytes)
@@ -199,7 +208,19 @@ Result<void> RunFiles::sync() {
   }
   if (done && created) done = sync_directory(directory_.string());
   if (!done) failure_ = done.error();
+  files.clear();
+  drop_idle();
   return done;
+}
+
+// Removes the files that are being filled and have no run that is needed, for a thread may never
+// write again. Only the lane adds owners.
+void RunFiles::drop_idle() {
+  for (Lane& lane : lanes_) {
+    if (!lane.mutex.try_lock()) continue;  // it writes
+    if (lane.file && lane.file.use_count() == 1) lane.file.reset();
+    lane.mutex.unlock();
+  }
 }
 
 Result<std::optional<RunBytes>> RunFiles::read(const fs::path& directory, const RunPlace& place) {

@@ -74,6 +74,7 @@ class RunFiles {
 
   Result<void> create(std::shared_ptr<File>& file);
   void note_unsynced(const std::shared_ptr<File>& file);
+  void drop_idle();
 
   const std::filesystem::path directory_;
   const std::uint64_t file_bytes_;

@@ -56,7 +56,11 @@ rocksdb::WalFilter::WalProcessingOption RunRecovery::LogRecordFound(
   using enum WalProcessingOption;
   // A batch begins with the number of its first change.
   const auto number = Decoder(batch.Data()).fixed<std::uint64_t>();
-  if (next_ && number > *next_) return kCorruptedRecord;
+  if (next_ && number > *next_ && log != begun_empty_) return kCorruptedRecord;
+  begun_empty_.reset();
+  // RocksDB begins the log after a recovery that dropped something with an empty batch, whose
+  // number may be lower than that of its next one requires.
+  if (batch.Count() == 0) begun_empty_ = log;
   const auto accept = [&] {
     next_ = number + static_cast<std::uint64_t>(batch.Count());
     return kContinueProcessing;

@@ -48,6 +48,8 @@ class RunRecovery final : public rocksdb::WalFilter {
   std::optional<std::uint32_t> id_;    // of the family; nothing if it is not there yet
   std::uint64_t first_log_ = 0;        // what older ones say of the family is in tables
   std::optional<std::uint64_t> next_;  // RocksDB's number of the next batch
+  // The log whose last batch was empty.
+  std::optional<std::uint64_t> begun_empty_;
   std::optional<Error> failure_;
 };
 

@@ -24,6 +24,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -117,8 +118,10 @@ class SortedMemtable final : public rocksdb::MemTableRep {
     std::size_t bytes = sizeof noted + kBytesOfAnEntry * urls_of(entry);
     if (const auto reference = reference_of(entry); reference && handover_) {
       noted.run = handover_->take(reference->place);
-      assert(noted.run);
-      if (noted.run) bytes += charge(noted.run->memory());
+      // The log and the file have the run. Without it here, a table would get the reference.
+      if (!noted.run) std::abort();
+      // Not what was reserved and is not touched.
+      bytes += charge(sizeof *noted.run + noted.run->bytes.size());
     }
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
     const MutexLock lock(noting_);

@@ -450,7 +450,7 @@ class StoreThatLosesPower : public StoreWithRunFiles {
           if (may_die) faults.crash_at(1 + random() % 400, random());
           const std::uint64_t end = batches + 10 + random() % 80;
           for (std::uint64_t n = batches; n < end; ++n) {
-            if (!write(*store, n, record, !std::getenv("NOFILE") && random() % 4 != 0)) break;
+            if (!write(*store, n, record, random() % 4 != 0)) break;
             if (sync_) durable = n + 1;
             if (random() % 10 != 0) continue;
             if (!store->sync()) break;

@@ -394,7 +394,7 @@ TEST_F(StoreWithRunFiles, N1_N3_AfterAKillTheStoreHasTheStateAfterABatch) {
   std::mt19937_64 random(seed);
   constexpr std::size_t kRecord = 3'000;
   std::uint64_t batches = 0;
-  for (int kills = 0; kills < 12; ++kills) {
+  for (int kills = 0; kills < 5; ++kills) {
     int written[2];
     ASSERT_EQ(::pipe(written), 0);
     const pid_t child = ::fork();
@@ -470,16 +470,28 @@ class StoreThatLosesPower : public StoreWithRunFiles {
 };
 
 TEST_F(StoreThatLosesPower, N1_WhatWasSyncedIsThereAndTheRestIsAsBefore) {
-  lose_power_again_and_again(100, 12, true);
+  lose_power_again_and_again(100, 4, true);
 }
 
 TEST_F(StoreThatLosesPower, N1_NoTableIsAheadOfTheRunsOfOtherChanges) {
-  lose_power_again_and_again(20'000, 6, false);
+  lose_power_again_and_again(20'000, 1, false);
 }
 
 TEST_F(StoreThatLosesPower, N1_WithSyncEachBatchIsThere) {
   sync_ = true;
-  lose_power_again_and_again(100, 6, true);
+  lose_power_again_and_again(100, 2, true);
+}
+
+class StoreThatLosesPowerSlow : public StoreThatLosesPower {};
+
+TEST_F(StoreThatLosesPowerSlow, N1_WhatWasSyncedIsThereAndTheRestIsAsBefore) {
+  lose_power_again_and_again(100, 60, true);
+  lose_power_again_and_again(20'000, 20, false);
+}
+
+TEST_F(StoreThatLosesPowerSlow, N1_WithSyncEachBatchIsThere) {
+  sync_ = true;
+  lose_power_again_and_again(100, 60, true);
 }
 
 }  // namespace

@@ -126,7 +126,8 @@ Result<void> OutputFile::cut() {
   return {};
 }
 
-Result<void> OutputFile::write_back() {
+Result<void> OutputFile::write_back(std::uint64_t least) {
+  if (size_ - write_back_begun_ < least) return {};
   const auto range = [&](std::uint64_t from, std::uint64_t end, unsigned flags) -> Result<void> {
     if (from == end || ::sync_file_range(fd_.get(), static_cast<off_t>(from),
                                          static_cast<off_t>(end - from), flags) == 0) {

@@ -47,9 +47,10 @@ class OutputFile {
   void prefetch(std::uint64_t offset, std::uint64_t size) const noexcept;
   // Truncates the file to the bytes written by write(), removing what write_at() put after them.
   Result<void> cut();
-  // Starts writing the bytes since the last call to the disk, and waits for those of earlier calls,
-  // so that sync() never has much to do. Makes nothing durable.
-  Result<void> write_back();
+  // If at least `least` bytes were written since the last time: starts writing them to the disk,
+  // and waits for those of earlier calls, so that sync() never has much to do. Makes nothing
+  // durable.
+  Result<void> write_back(std::uint64_t least);
   // Makes everything written survive a power loss.
   Result<void> sync();
   std::uint64_t size() const noexcept { return size_; }

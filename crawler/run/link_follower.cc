@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "trawl/url_groups.h"
 
 #include "crawler/log/room_log.h"

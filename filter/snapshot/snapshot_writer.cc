@@ -45,9 +45,7 @@ Result<void> SnapshotWriter::append(std::uint64_t index, std::span<const std::ui
   const std::string padded = left_out_ > 0 ? std::string(bytes).append(left_out_, '\0') : "";
   chunks_.push_back({index, snapshot_chunk_checksum(index, left_out_ > 0 ? padded : bytes)});
   if (auto written = file_.write(bytes); !written) return written;
-  if (file_.size() - written_back_ < kWriteBackBytes) return {};
-  written_back_ = file_.size();
-  return file_.write_back();
+  return file_.write_back(kWriteBackBytes);
 }
 
 Result<void> SnapshotWriter::set_aside(std::uint64_t index, const WordArray& words) {

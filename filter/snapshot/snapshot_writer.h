@@ -41,9 +41,8 @@ class SnapshotWriter {
   explicit SnapshotWriter(OutputFile file) : file_(std::move(file)) {}
   OutputFile file_;
   std::vector<SnapshotChunk> chunks_;
-  std::size_t left_out_ = 0;        // bytes missing from the last chunk
-  std::uint64_t written_back_ = 0;  // the file's size at the last write_back()
-  bool set_aside_ = false;          // set_aside() was called
+  std::size_t left_out_ = 0;  // bytes missing from the last chunk
+  bool set_aside_ = false;    // set_aside() was called
 };
 
 // Fills `out` with the words of a section from `first` on.

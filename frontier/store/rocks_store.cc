@@ -42,10 +42,9 @@ Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
   return {};
 }
 
-Error with_store_advice(Error error) {
-  error.message =
-      fmt::format("cannot write to the store: {}; {}", error.message, database_advice(error.code));
-  return error;
+Result<void> checked(const Result<void>& done, std::string_view doing) {
+  if (!done) return tl::unexpected(store_error(done.error(), doing));
+  return {};
 }
 
 tl::unexpected<Error> damaged(std::string_view what) {
@@ -111,10 +110,14 @@ constexpr DeferredKey kBehindDeferred = [] {
 
 // What must outlive a database, in the order of creation.
 struct Surroundings {
-  Surroundings(const std::filesystem::path& directory, const RocksOptions& setup)
+  // `setup` uses them from then on.
+  Surroundings(const std::filesystem::path& directory, RocksOptions& setup)
       : runs(std::make_shared<RunFiles>(directory)),
         env(run_log_env(process_env(), runs)),
-        recovery(directory, setup.families[kPending].name, setup.handover) {}
+        recovery(directory, setup.families[kPending].name, setup.handover) {
+    setup.database.env = env.get();
+    setup.database.wal_filter = &recovery;
+  }
   const std::shared_ptr<RunFiles> runs;
   const std::unique_ptr<rocksdb::Env> env;
   std::unique_ptr<NewDatabaseEnv> creation;  // the environment in which it was created
@@ -135,7 +138,7 @@ class RocksDatabase final : public Store {
     write_options_.sync = of_store.sync;
   }
   // Precondition: it was opened for writing, so that all of the log is in tables.
-  Result<void> begin_runs() { return around_->runs->begin().map_error(with_store_advice); }
+  Result<void> begin_runs() { return checked(around_->runs->begin(), "write to"); }
   NewDatabaseEnv* creation() const noexcept { return around_->creation.get(); }
   ~RocksDatabase() override {
     // Before the memtables: the log refers to them.
@@ -200,7 +203,7 @@ class RocksDatabase final : public Store {
 
   Result<void> write_ahead(QueueRun& run) override {
     if (run.shared()->bytes.size() < least_run_in_file_) return {};
-    return around_->runs->write(*run.shared()).map_error(with_store_advice);
+    return checked(around_->runs->write(*run.shared()), "write to");
   }
 
   Result<void> write(const Batch& batch) override {
@@ -233,13 +236,14 @@ class RocksDatabase final : public Store {
     // By default RocksDB counts every key comparison, which slows insertions.
     const auto level = rocksdb::GetPerfLevel();
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-    hand_over(batch, [&](const std::shared_ptr<RunBytes>& run) { options_.handover->give(run); });
+    for_each_in_file(batch,
+                     [&](const std::shared_ptr<RunBytes>& run) { options_.handover->give(run); });
     const auto status = db_->Write(write_options_, &writes);
     rocksdb::SetPerfLevel(level);
     if (!status.ok()) {
       // The log may have it, and refer to files that no memtable keeps.
       around_->runs->keep_all();
-      hand_over(batch, [&](const std::shared_ptr<RunBytes>& run) {
+      for_each_in_file(batch, [&](const std::shared_ptr<RunBytes>& run) {
         static_cast<void>(options_.handover->take(*run->place));
       });
     }
@@ -500,7 +504,7 @@ class RocksDatabase final : public Store {
  private:
   // Calls `each` with the runs of the batch that are in files.
   template <class Each>
-  static void hand_over(const Batch& batch, Each&& each) {
+  static void for_each_in_file(const Batch& batch, Each&& each) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (const Batch::Change change = batch.change(i); change.in_file != nullptr)
         each(*change.in_file);
@@ -621,9 +625,7 @@ rocksdb::Status open_all(const std::string& directory, const RocksOptions& setup
 Error open_error(const Surroundings& around, const rocksdb::Status& status,
                  std::string_view doing) {
   const auto& unread = around.recovery.failure();
-  if (!unread) return store_error(status, doing);
-  return {unread->code, fmt::format("cannot {} the store: {}; {}", doing, unread->message,
-                                    database_advice(unread->code))};
+  return unread ? store_error(*unread, doing) : store_error(status, doing);
 }
 
 // Creates all column families together: DB::Open would add them one by one, writing a file of
@@ -659,8 +661,6 @@ Result<std::unique_ptr<Store>> RocksStore::open(const std::filesystem::path& dir
       return tl::unexpected(known.error());
   }
   auto around = std::make_unique<Surroundings>(directory, setup);
-  setup.database.env = around->env.get();
-  setup.database.wal_filter = &around->recovery;
   if (is_new && process_env() == rocksdb::Env::Default())
     around->creation = std::make_unique<NewDatabaseEnv>(*around->env);
   rocksdb::DB* opened = nullptr;
@@ -697,8 +697,6 @@ Result<std::unique_ptr<Store>> RocksStore::open_to_read(const std::filesystem::p
   if (auto known = check_store_families(directory, setup); !known)
     return tl::unexpected(known.error());
   auto around = std::make_unique<Surroundings>(directory, setup);
-  setup.database.env = around->env.get();
-  setup.database.wal_filter = &around->recovery;
   rocksdb::DB* opened = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const auto status =

@@ -97,9 +97,7 @@ class RunFiles::File {
   std::uint64_t size() const noexcept { return file_.size(); }
   Result<void> write(std::string_view bytes) {
     if (auto written = file_.write(bytes); !written) return written;
-    if (file_.size() - write_back_begun_ < kWriteBack) return {};
-    write_back_begun_ = file_.size();
-    return file_.write_back();
+    return file_.write_back(kWriteBack);
   }
   // While others write.
   Result<void> sync() { return file_.sync(); }
@@ -113,7 +111,6 @@ class RunFiles::File {
   const std::string path_;
   const std::uint64_t number_;
   const std::shared_ptr<const std::atomic<bool>> keeps_;
-  std::uint64_t write_back_begun_ = 0;
 };
 
 RunFiles::RunFiles(fs::path directory, std::uint64_t file_bytes)

@@ -42,7 +42,12 @@ Error store_error(const rocksdb::Status& status, std::string_view doing) {
   for (const char* refused : {"Permission denied", "Read-only file system"}) {
     if (text.find(refused) != std::string::npos) code = ErrorCode::kPermission;
   }
-  return {code, fmt::format("cannot {} the store: {}; {}", doing, text, database_advice(code))};
+  return store_error(Error{code, text}, doing);
+}
+
+Error store_error(const Error& cause, std::string_view doing) {
+  return {cause.code, fmt::format("cannot {} the store: {}; {}", doing, cause.message,
+                                  database_advice(cause.code))};
 }
 
 Result<void> check_store_format(std::string_view value) {

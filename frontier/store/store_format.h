@@ -36,6 +36,8 @@ Result<void> check_store_format(std::string_view value);
 Result<void> check_store_families(const std::filesystem::path& directory,
                                   const RocksOptions& options);
 
+// What became of an attempt at `doing` the store ("write to"), and what to do.
 Error store_error(const rocksdb::Status& status, std::string_view doing);
+Error store_error(const Error& cause, std::string_view doing);
 
 }  // namespace trawl

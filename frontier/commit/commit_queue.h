@@ -139,7 +139,8 @@ class CommitQueue {
 
   // The durable totals.
   Counters counters() const { return writer_.partitions().counters(); }
-  // Odd while a group is committed and passed to the shards; each commit adds 2.
+  // Odd while a group is committed and passed to the shards; each commit adds 2, except of a group
+  // that moves nothing: what was seen of all URLs before it still holds.
   std::uint64_t commit_number() const noexcept {
     // acquire: pairs with write(), so that a reader of the number sees what happened before it.
     return commit_number_.load(std::memory_order_acquire);

@@ -163,11 +163,13 @@ struct Operation {
   bool flush = false;            // commit it although it changes nothing
   bool durable_already = false;  // it changes nothing, and all that it relied on is durable
 
-  bool changes_nothing() const noexcept {
+  bool changes_nothing() const noexcept { return !flush && moves_nothing(); }
+  // No URL, host or bucket is different after its commit.
+  bool moves_nothing() const noexcept {
     return !queued && admitted.empty() && seen_only.empty() && !ended && links_held.empty() &&
            restored.empty() && changed_hosts.empty() && lowered_depths.empty() &&
            seen_to_check.empty() && forwarded.empty() && taken.empty() && retired.empty() &&
-           !promote && !drop && !then && !stop && !flush;
+           !promote && !drop && !then && !stop;
   }
   // Approximate memory in bytes.
   std::uint64_t size() const noexcept {

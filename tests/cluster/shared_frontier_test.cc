@@ -188,10 +188,26 @@ TEST_F(SharedFrontierTest, TwoCrawlersFetchEachPageOnceAndBothSeeTheEnd) {
   EXPECT_EQ(a.admitted + b.admitted, std::uint64_t{Tree::kPages});
   EXPECT_EQ(a.completed + b.completed, std::uint64_t{Tree::kPages});
   EXPECT_GT(one->cluster_status()->forwarded, 0u);
-  EXPECT_TRUE(one->progress()->finished);
-  EXPECT_TRUE(two->progress()->finished);
+  // A look at what the other did may still be under way.
+  for (SharedFrontier* frontier : {one.get(), two.get()})
+    EXPECT_TRUE(wait_until([&] { return frontier->progress()->finished; }));
   EXPECT_TRUE(one->close());
   EXPECT_TRUE(two->close());
+}
+
+// Each second the store is called although there is nothing to write: who asks just then hears the
+// same.
+TEST_F(SharedFrontierTest, TheEndStaysTheEnd) {
+  const auto one = open("one");
+  ASSERT_TRUE(wait_until([&] { return owned(*one) == kBuckets; }));
+  offer(*one, {Tree::url(0)});
+  ASSERT_TRUE(wait_until([&] { return !one->progress()->at_end(); }));
+  Fetched fetched;
+  const std::atomic<bool> stop{false};
+  crawl(*one, fetched, stop);
+  ASSERT_TRUE(wait_until([&] { return one->progress()->finished; }));
+  EXPECT_FALSE(wait_until([&] { return !one->progress()->finished; }, 3s));
+  EXPECT_TRUE(one->close());
 }
 
 // A crawler that comes gets a share, and one that goes hands over at once.

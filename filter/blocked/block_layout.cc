@@ -1,10 +1,10 @@
 // The rate of a layout is computed, not estimated: BlockRate (block_layout.h) sums over the loads
-// of blocks, and fp(j) follows from the distribution of set bits in a word. choose_layout()
+// of blocks, and fp(j) follows from the probabilities of unset places of a word. choose_layout()
 // searches, for each number of hashes k, the highest load per block that keeps the rate. The rate
 // rises with the load, so bisection finds it. As a function of k the highest load rises up to about
 // k = -log2(rate), the textbook's best k, and then falls. A key's bit costs a locked operation, so
-// of all k whose size is within 1 % of the smallest the lowest is chosen. The search takes a
-// millisecond: what it found is kept, since a shared frontier has a filter for each bucket.
+// of all k whose size is within 1 % of the smallest the lowest is chosen. What the search found is
+// kept, since a shared frontier has a filter for each bucket.
 #include "filter/blocked/block_layout.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <numbers>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -27,54 +28,39 @@ namespace {
 constexpr double kMinRate = 1e-15;
 constexpr double kWorthwhileSize = 0.99;  // a size within 1 % of the smallest
 
-// A number for each count of set bits in a word, usually the probability of that count.
-using Occupancy = std::array<double, kBitsPerWord + 1>;
+// A number for each count of places of a word that a key may ask for.
+using ByPlaces = std::array<double, kMaxHashes / kWordsPerBlock + 2>;
 
-// Sets one more bit at a random place, with a given probability.
-class BitThrow {
- public:
-  explicit BitThrow(double chance) : chance_(chance) {
-    for (unsigned set = 0; set < kBitsPerWord; ++set) {
-      stays_[set] = (set + 1) / static_cast<double>(kBitsPerWord);
-      rises_[set] = (kBitsPerWord - set) / static_cast<double>(kBitsPerWord);
+// By inclusion and exclusion, d given places of a word are all set with the sum over i of (-1)^i
+// binomial(d, i) u(i), with u(i) the probability that i given places are all unset. Returns the
+// factors of u(i) for `bits` random places, of which some may be the same.
+ByPlaces factors_of_unset(unsigned bits) {
+  ByPlaces distinct{1.0};  // [d]: the probability that there are d different ones
+  for (unsigned thrown = 0; thrown < bits; ++thrown) {
+    for (unsigned d = thrown + 1; d > 0; --d)
+      distinct[d] = (distinct[d] * d + distinct[d - 1] * (kBitsPerWord - d + 1)) / kBitsPerWord;
+    distinct[0] = 0;
+  }
+  ByPlaces factors{};
+  for (unsigned d = 0; d <= bits; ++d) {
+    double binomial = 1;
+    for (unsigned i = 0; i <= d; ++i) {
+      factors[i] += (i % 2 == 0 ? binomial : -binomial) * distinct[d];
+      binomial = binomial * (d - i) / (i + 1);
     }
   }
-  // Into another array, so that the compiler makes vectors of the loop.
-  void operator()(Occupancy& occupancy) const {
-    Occupancy after;
-    for (unsigned set = 0; set < kBitsPerWord; ++set) {
-      const double thrown = occupancy[set + 1] * stays_[set] + occupancy[set] * rises_[set];
-      after[set + 1] = (1 - chance_) * occupancy[set + 1] + chance_ * thrown;
-    }
-    after[0] = (1 - chance_) * occupancy[0];
-    occupancy = after;
-  }
-
- private:
-  double chance_;
-  // If a bit is thrown: that a word with `set` + 1 bits keeps their number, and that one with `set`
-  // gets one more.
-  std::array<double, kBitsPerWord> stays_, rises_;
-};
-
-// The sum of the products. Four sums at a time, since each addition waits for the last.
-double expected(const Occupancy& occupancy, const Occupancy& chances) {
-  std::array<double, 4> sums{};
-  for (unsigned set = 0; set < kBitsPerWord; set += 4) {
-    for (unsigned i = 0; i < 4; ++i)
-      sums[i] += occupancy[set + i] * chances[set + i];
-  }
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]) +
-         occupancy[kBitsPerWord] * chances[kBitsPerWord];
+  return factors;
 }
 
-// For each number of set bits, the probability that `bits` random places of the word are all set.
-Occupancy chances_all_set(unsigned bits) {
-  Occupancy chances;
-  for (unsigned set = 0; set <= kBitsPerWord; ++set) {
-    chances[set] = std::pow(set / static_cast<double>(kBitsPerWord), bits);
-  }
-  return chances;
+double sum_of_products(const ByPlaces& some, const ByPlaces& others) {
+  return std::inner_product(some.begin(), some.end(), others.begin(), 0.0);
+}
+
+double power(double base, unsigned exponent) {
+  double product = 1;
+  for (; exponent > 0; --exponent)
+    product *= base;
+  return product;
 }
 
 // The range of loads to sum over for a Poisson mean: all except a tail of less than 1e-20.
@@ -164,20 +150,24 @@ class Choices {
 BlockRate::BlockRate(unsigned hashes, std::size_t max_load) {
   const unsigned whole = hashes / kWordsPerBlock;  // bits of a key in every word
   const unsigned extra = hashes % kWordsPerBlock;  // words that get one bit more
-  const BitThrow throw_whole(1);
-  const BitThrow throw_extra(extra / static_cast<double>(kWordsPerBlock));
-  const Occupancy with_whole = chances_all_set(whole);
-  const Occupancy with_extra = chances_all_set(whole + 1);
-  Occupancy occupancy{1.0};
+  const ByPlaces of_whole = factors_of_unset(whole);
+  const ByPlaces of_extra = factors_of_unset(whole + 1);
+  // For each count of places, the probability that one more key leaves them unset, and that all
+  // keys did.
+  ByPlaces left, unset;
+  for (unsigned i = 0; i < left.size(); ++i) {
+    const double hit = i / static_cast<double>(kBitsPerWord);
+    left[i] = power(1 - hit, whole) * (1 - hit * extra / kWordsPerBlock);
+    unset[i] = 1;
+  }
   constexpr double kAlmostOne = 1 - 1e-9;
   while (rate_of_load_.size() < max_load) {
-    const double rate = std::pow(expected(occupancy, with_whole), kWordsPerBlock - extra) *
-                        std::pow(expected(occupancy, with_extra), extra);
+    const double rate = power(sum_of_products(of_whole, unset), kWordsPerBlock - extra) *
+                        power(sum_of_products(of_extra, unset), extra);
     if (rate > kAlmostOne) break;
     rate_of_load_.push_back(rate);
-    for (unsigned i = 0; i < whole; ++i)
-      throw_whole(occupancy);
-    if (extra > 0) throw_extra(occupancy);
+    for (unsigned i = 0; i < left.size(); ++i)
+      unset[i] *= left[i];
   }
 }
 

@@ -19,9 +19,8 @@ inline constexpr unsigned kMaxHashes = 40;  // bits a key may have (k)
 // Keys are distributed over blocks at random, so with n keys in b blocks a block holds Poisson(n /
 // b) keys (Putze, Sanders, Singler 2007, section 3), and the rate is the sum of P(j keys) * fp(j)
 // over all loads j. fp(j) is the probability that a block with j keys has all bits of one more key:
-// the product over its eight words of the expected value of (occupied / 64)^c, with c the number of
-// the new key's bits in that word. The distribution of occupied bits follows from setting the j
-// keys' bits in the word one by one.
+// the product over its eight words of the probability that c random places of a word are all set,
+// with c the number of the new key's bits in that word.
 class BlockRate {
  public:
   static constexpr std::size_t kMaxLoad = 1 << 13;  // with more keys a block is full for any k

@@ -216,8 +216,8 @@ Result<void> CommitQueue::commit_unless_stopped(OperationGroup& group) {
 Result<void> CommitQueue::write(OperationGroup& group) {
   if (group.empty()) return {};
   assert(commit_number_.load(std::memory_order_relaxed) % 2 == 0);
-  const bool moves = std::ranges::any_of(
-      group, [](const auto& operation) { return !operation->moves_nothing(); });
+  const bool moves =
+      std::ranges::any_of(group, [](const auto& operation) { return !operation->moves_nothing(); });
   // acq_rel, both: pair with commit_number(), and keep the commit's effects between the two.
   if (moves) commit_number_.fetch_add(1, std::memory_order_acq_rel);
   const auto began = std::chrono::steady_clock::now();

@@ -20,11 +20,13 @@ void PageQueue::push(OpenLease open, Url url, HttpResponse response) {
   // Relaxed: no other thread has the page.
   page->is_read.store(!has_body, std::memory_order_relaxed);
   pages_.push_back(std::move(page));
+  more_came_ |= offer();
 }
 
 void PageQueue::work() {
   if (pages_.empty()) return;
-  const bool more_came = offer();
+  const bool more_came = offer() || more_came_;
+  more_came_ = false;
   const auto first_unread = std::ranges::find_if_not(pages_, &PageQueue::is_read);
   const auto read = static_cast<std::size_t>(first_unread - pages_.begin());
   if (!more_came || read >= kStride) finish_read();

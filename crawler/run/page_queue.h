@@ -63,6 +63,7 @@ class PageQueue {
   const Use read_;
   const Use finish_;
   std::deque<std::unique_ptr<FetchedPage>> pages_;
+  bool more_came_ = false;  // pages were offered since work() looked
   std::vector<std::unique_ptr<FetchedPage>> spare_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,17 +13,11 @@
 #include <rocksdb/write_batch.h>
 
 #include "base/coding.h"
-#include "base/database_state.h"
 #include "base/mutex.h"
 #include "frontier/store/deferred_floor.h"
 #include "frontier/store/distinct_hosts.h"
-#include "frontier/store/new_database_env.h"
-#include "frontier/store/process_env.h"
-#include "frontier/store/rocks_options.h"
-#include "frontier/store/run_files.h"
-#include "frontier/store/run_log_env.h"
-#include "frontier/store/run_recovery.h"
 #include "frontier/store/set_aside_record.h"
+#include "frontier/store/store_database.h"
 #include "frontier/store/store_format.h"
 #include "frontier/store/store_records.h"
 
@@ -45,14 +40,6 @@ Result<void> checked(const rocksdb::Status& status, std::string_view doing) {
 Result<void> checked(const Result<void>& done, std::string_view doing) {
   if (!done) return tl::unexpected(store_error(done.error(), doing));
   return {};
-}
-
-tl::unexpected<Error> damaged(std::string_view what) {
-  return error(
-      ErrorCode::kCorrupt,
-      fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
-                  "start over",
-                  what));
 }
 
 // An iterator together with its upper bound, whose address RocksDB keeps.
@@ -91,7 +78,7 @@ class RocksQueueView final : public Store::QueueView {
     iterator_->Seek(slice(view(begin)));
     for (; iterator_->Valid(); iterator_->Next()) {
       const auto key = decode_pending_key(bytes_of(iterator_->key()));
-      if (!key) return damaged("the key of a queued URL cannot be decoded");
+      if (!key) return store_damaged("the key of a queued URL cannot be decoded");
       if (key->first != host || !visit()) return {};
     }
     return checked(iterator_->status(), "read");
@@ -108,50 +95,21 @@ constexpr DeferredKey kBehindDeferred = [] {
   return key;
 }();
 
-// What must outlive a database, in the order of creation.
-struct Surroundings {
-  // `setup` uses them from then on.
-  Surroundings(const std::filesystem::path& directory, RocksOptions& setup)
-      : runs(std::make_shared<RunFiles>(directory)),
-        env(run_log_env(process_env(), runs)),
-        recovery(directory, setup.families[kPending].name, setup.handover) {
-    setup.database.env = env.get();
-    setup.database.wal_filter = &recovery;
-  }
-  const std::shared_ptr<RunFiles> runs;
-  const std::unique_ptr<rocksdb::Env> env;
-  std::unique_ptr<NewDatabaseEnv> creation;  // the environment in which it was created
-  RunRecovery recovery;
-};
-
 class RocksDatabase final : public Store {
  public:
-  RocksDatabase(std::unique_ptr<Surroundings> around, std::unique_ptr<rocksdb::DB> db,
-                std::vector<rocksdb::ColumnFamilyHandle*> families, RocksOptions options,
-                const RocksStore::Options& of_store)
-      : options_(std::move(options)),
-        least_run_in_file_(of_store.least_run_in_file),
-        around_(std::move(around)),
-        db_(std::move(db)),
-        families_(std::move(families)) {
-    assert(db_ != nullptr && families_.size() == options_.families.size());
-    write_options_.sync = of_store.sync;
+  RocksDatabase(std::unique_ptr<StoreDatabase> database, const RocksStore::Options& options)
+      : database_(std::move(database)),
+        db_(&database_->database()),
+        families_(database_->families()),
+        least_run_in_file_(options.least_run_in_file) {
+    write_options_.sync = options.sync;
   }
-  // Precondition: it was opened for writing, so that all of the log is in tables.
-  Result<void> begin_runs() { return checked(around_->runs->begin(), "write to"); }
-  NewDatabaseEnv* creation() const noexcept { return around_->creation.get(); }
-  ~RocksDatabase() override {
-    // Before the memtables: the log refers to them.
-    around_->runs->keep_all();
-    for (auto* family : families_)
-      db_->DestroyColumnFamilyHandle(family);
-    db_->Close();
-  }
+  Result<void> complete() { return database_->complete(); }
 
   Result<void> check_format(bool read_only = false) {
     std::string value;
     auto status = db_->Get({}, families_[kMeta], slice(kFormatKey), &value);
-    if (status.IsNotFound() && read_only) return damaged("it has no format number");
+    if (status.IsNotFound() && read_only) return store_damaged("it has no format number");
     if (status.IsNotFound()) {
       put_fixed(value, kStoreFormat);
       status = db_->Put(write_options_, families_[kMeta], slice(kFormatKey), value);
@@ -203,7 +161,7 @@ class RocksDatabase final : public Store {
 
   Result<void> write_ahead(QueueRun& run) override {
     if (run.shared()->bytes.size() < least_run_in_file_) return {};
-    return checked(around_->runs->write(*run.shared()), "write to");
+    return checked(database_->runs().write(*run.shared()), "write to");
   }
 
   Result<void> write(const Batch& batch) override {
@@ -236,15 +194,16 @@ class RocksDatabase final : public Store {
     // By default RocksDB counts every key comparison, which slows insertions.
     const auto level = rocksdb::GetPerfLevel();
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-    for_each_in_file(batch,
-                     [&](const std::shared_ptr<RunBytes>& run) { options_.handover->give(run); });
+    for_each_in_file(batch, [&](const std::shared_ptr<RunBytes>& run) {
+      database_->options().handover->give(run);
+    });
     const auto status = db_->Write(write_options_, &writes);
     rocksdb::SetPerfLevel(level);
     if (!status.ok()) {
       // The log may have it, and refer to files that no memtable keeps.
-      around_->runs->keep_all();
+      database_->runs().keep_all();
       for_each_in_file(batch, [&](const std::shared_ptr<RunBytes>& run) {
-        static_cast<void>(options_.handover->take(*run->place));
+        static_cast<void>(database_->options().handover->take(*run->place));
       });
     }
     return checked(status, "write to");
@@ -259,8 +218,8 @@ class RocksDatabase final : public Store {
     const auto end_slice = slice(view(end));
     constexpr std::string_view kDoing = "trim the admission log of";
     // Deletes whole files; the rest of the range is in one file at most.
-    if (const auto status = rocksdb::DeleteFilesInRange(db_.get(), families_[kAdmissions],
-                                                        &begin_slice, &end_slice, false);
+    if (const auto status = rocksdb::DeleteFilesInRange(db_, families_[kAdmissions], &begin_slice,
+                                                        &end_slice, false);
         !status.ok())
       return checked(status, kDoing);
     return checked(db_->DeleteRange(write_options_, families_[kAdmissions], begin_slice, end_slice),
@@ -273,7 +232,7 @@ class RocksDatabase final : public Store {
     if (status.IsNotFound()) return Counters{};
     if (!status.ok()) return tl::unexpected(store_error(status, "read"));
     if (const auto counters = decode_counters(value)) return *counters;
-    return damaged("its counters cannot be decoded");
+    return store_damaged("its counters cannot be decoded");
   }
 
   Result<void> replay_admissions(
@@ -288,7 +247,7 @@ class RocksDatabase final : public Store {
     for (; it->Valid(); it->Next()) {
       const auto first = decode_number_key(it.key());
       if (!first || !decode_fingerprints(it.value(), fingerprints))
-        return damaged("an admission cannot be decoded");
+        return store_damaged("an admission cannot be decoded");
       if (*first + fingerprints.size() > sequence) visit(*first, fingerprints);
     }
     return checked(it->status(), "read");
@@ -325,7 +284,7 @@ class RocksDatabase final : public Store {
       std::pair<HostId, QueueOrder> key{};
       if (valid) {
         const auto decoded = decode_pending_key(it.key());
-        if (!decoded) return damaged("the key of a queued URL cannot be decoded");
+        if (!decoded) return store_damaged("the key of a queued URL cannot be decoded");
         key = *decoded;
       }
       const bool ends = !valid || key.first != host;
@@ -358,7 +317,7 @@ class RocksDatabase final : public Store {
     it->Seek(slice(view(number_key(host.value_or(0)))));
     for (; it->Valid(); it->Next()) {
       const auto key = decode_pending_key(it.key());
-      if (!key) return damaged("the key of a queued URL cannot be decoded");
+      if (!key) return store_damaged("the key of a queued URL cannot be decoded");
       if (!visit(key->first, key->second, it.value())) return {};
     }
     return checked(it->status(), "read");
@@ -376,7 +335,7 @@ class RocksDatabase final : public Store {
     bool first = true;
     for (; it->Valid(); it->Next(), first = false) {
       const auto url = decode_deferred(it.key(), it.value());
-      if (!url) return damaged("a deferred URL cannot be decoded");
+      if (!url) return store_damaged("a deferred URL cannot be decoded");
       if (first) deferred_floor_.raise(changes, deferred_key(url->not_before, url->sequence));
       if (!visit(*url)) return {};
     }
@@ -396,7 +355,7 @@ class RocksDatabase final : public Store {
           if (value == nullptr) return {};
           reads[i].record = decode_host(bytes_of(*value));
           return reads[i].record ? Result<void>{}
-                                 : damaged("the record of a host cannot be decoded");
+                                 : store_damaged("the record of a host cannot be decoded");
         });
   }
 
@@ -406,7 +365,7 @@ class RocksDatabase final : public Store {
     for (it->Seek(slice(view(number_key(from)))); it->Valid(); it->Next()) {
       const auto host = decode_number_key(it.key());
       auto record = decode_host(it.value());
-      if (!host || !record) return damaged("the record of a host cannot be decoded");
+      if (!host || !record) return store_damaged("the record of a host cannot be decoded");
       if (!visit(*host, std::move(*record))) return {};
     }
     return checked(it->status(), "read");
@@ -435,7 +394,7 @@ class RocksDatabase final : public Store {
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
       const auto record = decode_ledger(it.value());
-      if (!fingerprint || !record) return damaged("a record of the ledger cannot be decoded");
+      if (!fingerprint || !record) return store_damaged("a record of the ledger cannot be decoded");
       visit(*fingerprint, *record);
     }
     return checked(it->status(), "read");
@@ -452,7 +411,7 @@ class RocksDatabase final : public Store {
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
       const auto depth = decode_depth(it.value());
-      if (!fingerprint || !depth) return damaged("the depth of a URL cannot be decoded");
+      if (!fingerprint || !depth) return store_damaged("the depth of a URL cannot be decoded");
       if (!visit(*fingerprint, *depth)) return {};
     }
     return checked(it->status(), "read");
@@ -482,7 +441,7 @@ class RocksDatabase final : public Store {
     if (after) first = std::string(view(fingerprint_key(*after))) + '\0';
     for (it->Seek(first); it->Valid(); it->Next()) {
       const auto fingerprint = decode_fingerprint_key(it.key());
-      if (!fingerprint) return damaged("the key of a URL set aside cannot be decoded");
+      if (!fingerprint) return store_damaged("the key of a URL set aside cannot be decoded");
       const std::string value = decode_bytes(it.value());
       if (!visit(*fingerprint, value)) return {};
     }
@@ -498,7 +457,8 @@ class RocksDatabase final : public Store {
   }
 
   std::uint64_t memory() const override {
-    return options_.write_buffers->memory_usage() + options_.cache->GetUsage();
+    const RocksOptions& options = database_->options();
+    return options.write_buffers->memory_usage() + options.cache->GetUsage();
   }
 
  private:
@@ -517,7 +477,7 @@ class RocksDatabase final : public Store {
                         : std::string(view(number_key(read.host))));
     for (std::size_t bytes = 0; it->Valid(); it->Next()) {
       const auto key = decode_pending_key(it.key());
-      if (!key) return damaged("the key of a queued URL cannot be decoded");
+      if (!key) return store_damaged("the key of a queued URL cannot be decoded");
       if (key->first != read.host) break;
       if (read.urls.size() == read.limit || bytes >= read.max_bytes) return {};
       bytes += it.value().size();
@@ -599,15 +559,14 @@ class RocksDatabase final : public Store {
     if (status.IsNotFound()) return std::nullopt;
     if (!status.ok()) return tl::unexpected(store_error(status, "read"));
     auto decoded = decode(bytes_of(value));
-    if (!decoded) return damaged(fmt::format("{} cannot be decoded", what));
+    if (!decoded) return store_damaged(fmt::format("{} cannot be decoded", what));
     return decoded;
   }
 
-  RocksOptions options_;
+  const std::unique_ptr<StoreDatabase> database_;
+  rocksdb::DB* const db_;
+  const std::span<rocksdb::ColumnFamilyHandle* const> families_;
   const std::size_t least_run_in_file_;
-  const std::unique_ptr<Surroundings> around_;
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;
   rocksdb::WriteOptions write_options_;
   static constexpr std::size_t kMostKept = 4u << 20;
   static constexpr std::size_t kMostAdded = 32;  // by RocksDB to a change
@@ -616,101 +575,23 @@ class RocksDatabase final : public Store {
   mutable DeferredFloor deferred_floor_;
 };
 
-rocksdb::Status open_all(const std::string& directory, const RocksOptions& setup,
-                         std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
-  return rocksdb::DB::Open(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
-                           directory, setup.families, &handles, &db);
-}
-
-Error open_error(const Surroundings& around, const rocksdb::Status& status,
-                 std::string_view doing) {
-  const auto& unread = around.recovery.failure();
-  return unread ? store_error(*unread, doing) : store_error(status, doing);
-}
-
-// Creates all column families together: DB::Open would add them one by one, writing a file of
-// options each time.
-rocksdb::Status create(const std::string& directory, const RocksOptions& setup, NewDatabaseEnv* env,
-                       std::vector<rocksdb::ColumnFamilyHandle*>& handles, rocksdb::DB*& db) {
-  auto database = setup.database;
-  database.max_file_opening_threads = 1;  // RocksDB would start them even without files
-  if (env != nullptr) database.env = env->env();
-  const auto first = setup.families.begin();
-  static_assert(kMeta == 0, "RocksDB's default family is the first of ours");
-  auto status = rocksdb::DB::Open(rocksdb::Options(database, rocksdb::ColumnFamilyOptions()),
-                                  directory, {*first}, &handles, &db);
-  if (!status.ok()) return status;
-  std::vector<rocksdb::ColumnFamilyHandle*> others;
-  status = db->CreateColumnFamilies({first + 1, setup.families.end()}, &others);
-  handles.insert(handles.end(), others.begin(), others.end());
-  return status;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> RocksStore::open(const std::filesystem::path& directory,
                                                 const Options& options) {
-  auto setup = RocksOptions::of(options.memory);
-  const auto prepared = prepare_database(directory);
-  if (!prepared) return tl::unexpected(prepared.error());
-  if (*prepared == DatabaseState::kHeadless)
-    return damaged(fmt::format("{} has no file CURRENT", directory.string()));
-  const bool is_new = *prepared == DatabaseState::kNew;
-  if (!is_new) {
-    if (auto known = check_store_families(directory, setup); !known)
-      return tl::unexpected(known.error());
-  }
-  auto around = std::make_unique<Surroundings>(directory, setup);
-  if (is_new && process_env() == rocksdb::Env::Default())
-    around->creation = std::make_unique<NewDatabaseEnv>(*around->env);
-  rocksdb::DB* opened = nullptr;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const auto status =
-      is_new ? create(directory.string(), setup, around->creation.get(), handles, opened)
-             : open_all(directory.string(), setup, handles, opened);
-  end_children_without_threads();
-  std::unique_ptr<rocksdb::DB> db(opened);
-  if (!status.ok()) {
-    for (auto* handle : handles)
-      db->DestroyColumnFamilyHandle(handle);
-    db.reset();  // before what is around it
-    return tl::unexpected(
-        open_error(*around, status, fmt::format("open {} as", directory.string())));
-  }
-  auto store = std::make_unique<RocksDatabase>(std::move(around), std::move(db), std::move(handles),
-                                               std::move(setup), options);
+  auto database = StoreDatabase::open(directory, options.memory);
+  if (!database) return tl::unexpected(database.error());
+  auto store = std::make_unique<RocksDatabase>(*std::move(database), options);
   if (auto checked = store->check_format(); !checked) return tl::unexpected(checked.error());
-  if (auto begun = store->begin_runs(); !begun) return tl::unexpected(begun.error());
-  if (is_new) {
-    if (NewDatabaseEnv* const making = store->creation()) {
-      if (auto synced = making->complete(directory); !synced) return tl::unexpected(synced.error());
-    }
-    if (auto finished = finish_database(directory); !finished)
-      return tl::unexpected(finished.error());
-  }
+  if (auto completed = store->complete(); !completed) return tl::unexpected(completed.error());
   return store;
 }
 
 Result<std::unique_ptr<Store>> RocksStore::open_to_read(const std::filesystem::path& directory,
                                                         const Options& options) {
-  auto setup = RocksOptions::of(options.memory);
-  if (auto known = check_store_families(directory, setup); !known)
-    return tl::unexpected(known.error());
-  auto around = std::make_unique<Surroundings>(directory, setup);
-  rocksdb::DB* opened = nullptr;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const auto status =
-      rocksdb::DB::OpenForReadOnly(rocksdb::Options(setup.database, rocksdb::ColumnFamilyOptions()),
-                                   directory.string(), setup.families, &handles, &opened);
-  end_children_without_threads();
-  std::unique_ptr<rocksdb::DB> db(opened);
-  if (!status.ok()) {
-    db.reset();  // before what is around it
-    return tl::unexpected(
-        open_error(*around, status, fmt::format("read {} as", directory.string())));
-  }
-  auto store = std::make_unique<RocksDatabase>(std::move(around), std::move(db), std::move(handles),
-                                               std::move(setup), options);
+  auto database = StoreDatabase::open_to_read(directory, options.memory);
+  if (!database) return tl::unexpected(database.error());
+  auto store = std::make_unique<RocksDatabase>(*std::move(database), options);
   if (auto checked = store->check_format(true); !checked) return tl::unexpected(checked.error());
   return store;
 }

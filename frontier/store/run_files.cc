@@ -139,15 +139,16 @@ Result<void> RunFiles::begin() {
   return {};
 }
 
-Result<void> RunFiles::create(std::shared_ptr<File>& file) {
+// Null if that fails.
+std::shared_ptr<RunFiles::File> RunFiles::create() {
   const std::uint64_t number = last_number_.fetch_add(1, std::memory_order_relaxed) + 1;
   std::string path = path_of(directory_, number);
   auto created = OutputFile::create_new(path);
-  if (!created) return tl::unexpected(created.error());
-  file = std::make_shared<File>(std::move(*created), std::move(path), number, keeps_);
+  if (!created) return nullptr;
+  auto file = std::make_shared<File>(std::move(*created), std::move(path), number, keeps_);
   const MutexLock lock(mutex_);
   created_ = true;
-  return {};
+  return file;
 }
 
 void RunFiles::note_unsynced(const std::shared_ptr<File>& file) {
@@ -164,9 +165,8 @@ Result<void> RunFiles::write(RunBytes& run) {
   {
     const MutexLock lock(lane.mutex);
     if (lane.file && lane.file->size() >= file_bytes_) lane.file.reset();
-    if (!lane.file) {
-      if (auto created = create(lane.file); !created) return created;
-    }
+    if (!lane.file) lane.file = create();
+    if (!lane.file) return {};
     file = lane.file;
     const std::uint64_t offset = file->size();
     if (auto written = file->write(run.bytes); !written) {

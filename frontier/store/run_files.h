@@ -50,7 +50,8 @@ class RunFiles {
   // numbers. Errors: kIo, ...
   Result<void> begin();
   // Writes the run to a file: then it has a place. Its file is there as long as one of the runs in
-  // it. Errors: kNoSpace, kIo, ...
+  // it. A run without a place, since no file could be created, is for the log: with too many open
+  // files that has its own still, and fails too if the disk is to blame. Errors: kNoSpace, kIo, ...
   Result<void> write(RunBytes& run);
   // Makes the runs written before survive a power loss. After a failure it fails always.
   Result<void> sync();
@@ -72,7 +73,7 @@ class RunFiles {
     std::shared_ptr<File> file TRAWL_GUARDED_BY(mutex);  // being filled
   };
 
-  Result<void> create(std::shared_ptr<File>& file);
+  std::shared_ptr<File> create();
   void note_unsynced(const std::shared_ptr<File>& file);
   void drop_idle();
 

@@ -89,4 +89,12 @@ Result<void> check_store_families(const std::filesystem::path& directory,
   return check_format_of(directory.string(), options);
 }
 
+tl::unexpected<Error> store_damaged(std::string_view what) {
+  return error(
+      ErrorCode::kCorrupt,
+      fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
+                  "start over",
+                  what));
+}
+
 }  // namespace trawl

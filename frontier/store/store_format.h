@@ -39,5 +39,7 @@ Result<void> check_store_families(const std::filesystem::path& directory,
 // What became of an attempt at `doing` the store ("write to"), and what to do.
 Error store_error(const rocksdb::Status& status, std::string_view doing);
 Error store_error(const Error& cause, std::string_view doing);
+// kCorrupt: `what` is wrong with the store, and what to do.
+tl::unexpected<Error> store_damaged(std::string_view what);
 
 }  // namespace trawl

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,37 @@ TEST_F(RunFilesTest, FilesStayWhenTheStoreIsClosedAndGoWhenItIsOpenedAgain) {
   EXPECT_TRUE(fs::exists(directory_ / "x1.run"));
   ASSERT_TRUE(files.write(run));
   EXPECT_EQ(run.place->file, 2u) << "numbers are not used again";
+}
+
+// The process may open no further file meanwhile.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(STDIN_FILENO);  // the lowest that is free
+    const rlimit now{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = before_.rlim_max};
+    ::close(next);
+    if (::setrlimit(RLIMIT_NOFILE, &now) != 0) ADD_FAILURE() << "cannot limit the open files";
+  }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(RunFilesTest, ARunHasNoPlaceIfNoFileCanBeCreated) {
+  RunFiles files(directory_.path());
+  RunBytes one = run_of(std::string(1000, 'a'));
+  {
+    const NoMoreFiles limit;
+    ASSERT_TRUE(files.write(one));
+  }
+  EXPECT_FALSE(one.place);
+  EXPECT_TRUE(files.sync());
+  ASSERT_TRUE(files.write(one));
+  EXPECT_TRUE(one.place);
 }
 
 TEST_F(RunFilesTest, ASyncThatFailedFailsAlways) {
@@ -232,6 +264,24 @@ TEST_F(StoreWithRunFiles, N1_RunsAreThereAfterReopeningAndTheirFilesAreNot) {
   EXPECT_EQ(batches_there(), 50u);
   EXPECT_TRUE(files_in(path()).empty());
   EXPECT_EQ(batches_there(), 50u);
+}
+
+TEST_F(StoreWithRunFiles, WithTooManyOpenFilesRunsAreInTheLog) {
+  {
+    const auto store = open();
+    {
+      const NoMoreFiles limit;
+      for (std::uint64_t n = 0; n < 5; ++n) {
+        ASSERT_TRUE(store->write_ahead(*run_of_batch(n)));
+        ASSERT_TRUE(write(*store, n, 0, false));
+      }
+    }
+    EXPECT_TRUE(files_in(path()).empty());
+    ASSERT_TRUE(write(*store, 5));
+    EXPECT_EQ(files_in(path()).size(), 1u);
+    EXPECT_EQ(batches_in(*store), 6u);
+  }
+  EXPECT_EQ(batches_there(), 6u);
 }
 
 // Written, and the process was killed before the log was.

@@ -1,5 +1,5 @@
-// extract_links on any bytes: no crash, every link is a URL that parses to itself, and its text is
-// short, valid and collapsed.
+// extract_links on any bytes: no crash, every link is a URL that parses to itself, its text is
+// short, valid and collapsed, and distinct links are the same, counted.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 #include "trawl/links.h"
 
 #include "base/utf8_validation.h"
+#include "tests/support/link_occurrences.h"
 
 static bool is_link_text(std::string_view text) {
   return text.size() <= trawl::kMaxLinkText && trawl::is_utf8(text) &&
@@ -18,12 +19,16 @@ static bool is_link_text(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const trawl::Url base = *trawl::Url::parse("http://site.example/dir/page?q");
   const std::string_view html(reinterpret_cast<const char*>(data), size);
-  const trawl::PageLinks page = trawl::extract_links(html, base, {.texts = true});
+  const trawl::LinkKinds kinds = trawl::LinkKinds::all();
+  const trawl::PageLinks page = trawl::extract_links(html, base, {.kinds = kinds, .texts = true});
   for (const trawl::Link& link : page.links) {
     const auto again = trawl::Url::parse(link.url.href());
     if (!again || !(*again == link.url)) std::abort();
     if (!is_link_text(link.text) || (link.element != "a" && !link.text.empty())) std::abort();
   }
   if (page.skipped != trawl::LinksSkipped::kNo && !page.links.empty()) std::abort();
+  const auto distinct = trawl::extract_links(html, base, {.kinds = kinds, .distinct = true});
+  if (trawl::link_occurrences(distinct) != trawl::link_occurrences(page)) std::abort();
+  if (distinct.links.size() + distinct.repeated != page.links.size()) std::abort();
   return 0;
 }

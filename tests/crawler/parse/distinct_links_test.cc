@@ -2,11 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <map>
 #include <random>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "trawl/links.h"
+
+#include "tests/support/link_occurrences.h"
 
 namespace trawl {
 namespace {
@@ -32,18 +32,6 @@ std::vector<std::string> counted(std::string_view html) {
   for (const Link& link : links_of(html, true).links)
     result.push_back(fmt::format("{} {}", link.url.path(), link.times));
   return result;
-}
-
-using Key = std::tuple<std::string, LinkKind, bool, std::string, std::string, std::string>;
-
-// How often the page has each link.
-std::map<Key, std::size_t> occurrences(const PageLinks& page) {
-  std::map<Key, std::size_t> times;
-  for (const Link& link : page.links) {
-    times[{std::string(link.url.href_without_fragment()), link.kind, link.follow,
-           std::string(link.element), std::string(link.attribute), link.rel}] += link.times;
-  }
-  return times;
 }
 
 TEST(DistinctLinks, AFragmentOrATextMakesNoOtherLink) {
@@ -74,8 +62,8 @@ TEST(DistinctLinks, WhiteSpaceAtTheEnd) {
   EXPECT_THAT(counted("<a href='a '></a><a href='a #x'></a><a href='a #x'></a><a href='a'></a>"),
               testing::SizeIs(3));
   EXPECT_EQ(
-      occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", true)),
-      occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", false)));
+      link_occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", true)),
+      link_occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", false)));
 }
 
 TEST(DistinctLinks, WhatIsNoLinkCountsEachTime) {
@@ -108,7 +96,7 @@ TEST(DistinctLinks, AreThoseOfThePage) {
       const PageLinks all = extract_links(html, kUrlOfPage, options);
       options.distinct = true;
       const PageLinks some = extract_links(html, kUrlOfPage, options);
-      EXPECT_EQ(occurrences(some), occurrences(all)) << html;
+      EXPECT_EQ(link_occurrences(some), link_occurrences(all)) << html;
       EXPECT_EQ(some.links.size() + some.repeated, all.links.size()) << html;
       EXPECT_EQ(some.invalid, all.invalid) << html;
       EXPECT_EQ(some.other_scheme, all.other_scheme) << html;
@@ -151,7 +139,7 @@ TEST(DistinctLinks, RandomPagesHaveTheSameLinks) {
       }
       const PageLinks all = links_of(html, false);
       const PageLinks some = links_of(html, true);
-      ASSERT_EQ(occurrences(some), occurrences(all)) << html;
+      ASSERT_EQ(link_occurrences(some), link_occurrences(all)) << html;
       ASSERT_EQ(some.links.size() + some.repeated, all.links.size());
       if (names > 3) continue;
       // Several spellings of a URL are several links; few of them share a place.

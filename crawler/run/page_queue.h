@@ -36,8 +36,10 @@ class PageQueue {
       : unread_(unread), thread_(i), read_(std::move(read)), finish_(std::move(finish)) {}
 
   bool empty() const { return pages_.empty(); }
+  // Offers the page at once: others read it while this thread sends the next requests.
   void push(OpenLease open, Url url, HttpResponse response);
-  // Call after each look at the network: offers pages, finishes those that were read, or reads one.
+  // Call after each look at the network: finishes pages that were read, or reads one, and offers
+  // those for which there was no place.
   void work();
   // Call before waiting: whether nothing is left to do until another thread has read a page. That
   // ends the wait.

@@ -457,7 +457,7 @@ Result<std::uint64_t> SharedFrontierImpl::taken(SharedLimit of) {
   return budget(of).taken();
 }
 
-// What a look found holds as long as nothing was committed here since.
+// What a look found holds as long as no commit here has moved anything since.
 Result<Progress> SharedFrontierImpl::progress_of_all(const Progress& own) const {
   if (!own.at_end()) return Progress{};
   const MutexLock lock(watching_);

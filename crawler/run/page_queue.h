@@ -22,7 +22,7 @@ namespace trawl {
 // depends on others.
 //
 // Each lease, completion and group of output has a price of its own, so the queue is finished some
-// pages at a time while more come in, and a reader that sleeps is woken for two pages.
+// pages at a time while more come in, and a reader that sleeps is woken when two pages wait.
 //
 // A page that waits holds its lease, and, beyond the first UnreadPages::kPlaces, its connection's
 // share (see Fetcher::note_fetched()): that bounds the queue. Only its first pages are read ahead,

@@ -80,11 +80,17 @@ Result<Progress> CrawlEnd::progress() {
   return first ? progress(*first) : tl::unexpected(first.error());
 }
 
+// Counts of offers that are written meanwhile make a batch too, but only one.
 Result<Progress> CrawlEnd::progress(const Scan& first) {
-  if (!first.progress.at_end()) return Progress{};
-  const auto second = scan();
-  if (!second) return tl::unexpected(second.error());
-  return conclude(first, *second);
+  Scan last = first;
+  for (int look = 0; look < 2 && last.progress.at_end(); ++look) {
+    auto next = scan();
+    if (!next) return tl::unexpected(next.error());
+    const Progress progress = conclude(last, *next);
+    if (progress.at_end()) return progress;
+    last = *std::move(next);
+  }
+  return Progress{};
 }
 
 }  // namespace trawl

@@ -28,8 +28,9 @@ struct RunUrl {
 // The bytes of a run are, for each URL, an entry of a RocksDB memtable without what only the
 // committer knows: the size of RocksDB's key (a byte 28), the key in kPending with the sequence 0,
 // 8 bytes 0 for RocksDB's own number, the size of the record (a varint), the record. So the bytes
-// are written as a whole, to a file by the thread that made them (run_files.h) or, if they are few,
-// to RocksDB's log, and SortedMemtable fills in the numbers when an entry is first looked for.
+// are written as a whole, to a file by the thread that made them (run_files.h) or, if they are few
+// or no file can be created, to RocksDB's log, and SortedMemtable fills in the numbers when an
+// entry is first looked for.
 class RunReader {
  public:
   // Before the bytes, in the store: the first sequence, and the number of URLs.

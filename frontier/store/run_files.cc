@@ -144,7 +144,7 @@ std::shared_ptr<RunFiles::File> RunFiles::create() {
   const std::uint64_t number = last_number_.fetch_add(1, std::memory_order_relaxed) + 1;
   std::string path = path_of(directory_, number);
   auto created = OutputFile::create_new(path);
-  if (!created) return nullptr;
+  if (!created) return nullptr;  // the log's error says why, if it cannot be written either
   auto file = std::make_shared<File>(std::move(*created), std::move(path), number, keeps_);
   const MutexLock lock(mutex_);
   created_ = true;

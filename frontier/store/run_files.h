@@ -50,8 +50,8 @@ class RunFiles {
   // numbers. Errors: kIo, ...
   Result<void> begin();
   // Writes the run to a file: then it has a place. Its file is there as long as one of the runs in
-  // it. A run without a place, since no file could be created, is for the log: with too many open
-  // files that has its own still, and fails too if the disk is to blame. Errors: kNoSpace, kIo, ...
+  // it. If no file can be created, as with too many open ones, the run gets no place, and is to be
+  // written to the log. Errors: kNoSpace, kIo, ...
   Result<void> write(RunBytes& run);
   // Makes the runs written before survive a power loss. After a failure it fails always.
   Result<void> sync();

@@ -1,6 +1,7 @@
 #include "frontier/store/store_database.h"
 
 #include <cassert>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/db.h>
@@ -19,7 +19,7 @@
 
 namespace trawl {
 
-// Opened by one thread; then as thread-safe as RocksDB's.
+// Opened by one thread; then as thread-safe as rocksdb::DB.
 class StoreDatabase {
  public:
   // Opens or creates it; complete() follows when its format is known to be the current one. Errors:
@@ -34,7 +34,7 @@ class StoreDatabase {
   // Closes it.
   ~StoreDatabase();
 
-  // Ends its opening: from here on a new one is a database, and runs of URLs may be written.
+  // Ends open(): from here on a new one is a database, and runs of URLs may be written.
   Result<void> complete();
 
   rocksdb::DB& database() const noexcept { return *database_; }
@@ -56,7 +56,7 @@ class StoreDatabase {
   const std::unique_ptr<rocksdb::Env> env_;
   RunRecovery recovery_;
   bool is_new_ = false;
-  std::unique_ptr<NewDatabaseEnv> creation_;  // the environment in which it was created
+  std::unique_ptr<NewDatabaseEnv> creation_;  // the environment in which a new one was created
   std::unique_ptr<rocksdb::DB> database_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
 };

@@ -50,13 +50,18 @@ Error store_error(const Error& cause, std::string_view doing) {
                                   database_advice(cause.code))};
 }
 
+tl::unexpected<Error> store_damaged(std::string_view what) {
+  return error(
+      ErrorCode::kCorrupt,
+      fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
+                  "start over",
+                  what));
+}
+
 Result<void> check_store_format(std::string_view value) {
   Decoder in(value);
   const auto format = in.fixed<std::uint32_t>();
-  if (!in.done() || format == 0)
-    return error(ErrorCode::kCorrupt,
-                 "the store is damaged: its format number cannot be decoded; restore the "
-                 "state directory from a backup, or start over");
+  if (!in.done() || format == 0) return store_damaged("its format number cannot be decoded");
   if (format < kOldestStoreFormat) {
     return error(
         ErrorCode::kUnsupportedVersion,
@@ -87,14 +92,6 @@ Result<void> check_store_families(const std::filesystem::path& directory,
   std::ranges::sort(there);
   if (there == wanted) return {};
   return check_format_of(directory.string(), options);
-}
-
-tl::unexpected<Error> store_damaged(std::string_view what) {
-  return error(
-      ErrorCode::kCorrupt,
-      fmt::format("the store is damaged: {}; restore the state directory from a backup, or "
-                  "start over",
-                  what));
 }
 
 }  // namespace trawl

@@ -67,6 +67,19 @@ TEST_F(UnreadPagesTest, OnlyAnotherThreadWithTimeIsAReader) {
   EXPECT_FALSE(pages_.has_readers(1));
 }
 
+TEST_F(UnreadPagesTest, AQueueOffersAPageWhenItComesAndWakesAReaderForTwo) {
+  PageQueue queue(pages_, 0, &read_page, [](FetchedPage&) {});
+  EXPECT_TRUE(pages_.begin_wait(1));
+  queue.push({}, {}, answer_with("a"));
+  EXPECT_TRUE(woken_.empty());
+  queue.push({}, {}, answer_with("b"));
+  EXPECT_EQ(woken_, std::vector<std::size_t>{1});
+  FetchedPage* const page = pages_.take(1);
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(page->response.body, "a");
+  pages_.give_back(*page);
+}
+
 // The reader's wait and the offer of a page, in all their orders: the reader does not wait, or is
 // woken. A reader that looks for pages first and then says that it waits sleeps on in one of them.
 TEST(UnreadPages, NoOrderOfOfferAndWaitLosesTheWakeUp) {

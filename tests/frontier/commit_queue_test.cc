@@ -168,6 +168,15 @@ TEST_F(CommitQueueTest, N4_WhatFollowsAnOperationThatChangesNothingWaitsForWhatT
   EXPECT_EQ(steps_of(store_.batches()), (std::vector<std::string>{"a", "-p"}));
 }
 
+TEST_F(CommitQueueTest, ACommitThatMovesNothingIsNotCounted) {
+  CommitQueue& queue = start();
+  const std::uint64_t before = queue.commit_number();
+  ASSERT_TRUE(queue.flush());
+  EXPECT_EQ(queue.commit_number(), before);
+  ASSERT_TRUE(queue.submit_and_wait([](Operation& operation) { admit(operation, "a"); }));
+  EXPECT_EQ(queue.commit_number(), before + 2);
+}
+
 TEST_F(CommitQueueTest, N3_NothingFollowsAnOperationThatFailed) {
   CommitQueue& queue = start();
   for (const std::string refused : {"a", "-p"}) {

@@ -10,9 +10,8 @@
 
 namespace trawl {
 
-// What a link differs in from the others of its page: all but the fragment and the text.
-using LinkIdentity =
-    std::tuple<std::string, LinkKind, bool, std::string, std::string, std::string>;
+// What makes two links of a page different: all but the fragment and the text.
+using LinkIdentity = std::tuple<std::string, LinkKind, bool, std::string, std::string, std::string>;
 
 inline std::map<LinkIdentity, std::size_t> link_occurrences(const PageLinks& page) {
   std::map<LinkIdentity, std::size_t> times;

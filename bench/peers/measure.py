@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -191,8 +192,8 @@ class CurlLoop:
 # --- servers -------------------------------------------------------------------------------------
 
 NGINX = """daemon off; worker_processes 1; pid {prefix}/nginx.pid; error_log {prefix}/error.log;
-worker_rlimit_nofile 65536;
-events {{ worker_connections 4096; }}
+worker_rlimit_nofile {open_files};
+events {{ worker_connections {connections}; }}
 http {{
   types {{
     text/html html htm en; text/css css; text/plain txt; application/javascript js; image/png png;
@@ -201,7 +202,7 @@ http {{
   default_type application/octet-stream;
   log_format urls '{log_format}';
   access_log {prefix}/access.log urls buffer=64k;
-  open_file_cache max=40000 inactive=1h; open_file_cache_valid 1h;
+  open_file_cache max={cached_files} inactive=1h; open_file_cache_valid 1h;
   keepalive_requests 1000000; sendfile on; tcp_nopush on;
   client_body_temp_path {prefix}/body; proxy_temp_path {prefix}/proxy;
   fastcgi_temp_path {prefix}/fastcgi; uwsgi_temp_path {prefix}/uwsgi; scgi_temp_path {prefix}/scgi;
@@ -213,6 +214,7 @@ http {{
 class Nginx:
     """Each folder on its own address; one log has all requests."""
 
+    most_connections = 4096
     log_format = "$status http://$server_addr:$server_port$request_uri"
 
     def __init__(self, directory, roots):
@@ -221,7 +223,12 @@ class Nginx:
         self.hosts = self.hosts_of(roots)
         servers = "\n".join(map(self.server, self.hosts, roots))
         config = directory / "nginx.conf"
-        config.write_text(NGINX.format(prefix=directory, servers=servers,
+        # With too many open files it answers 500, and crawlers try again for minutes.
+        most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        open_files = 65536 if most_open == resource.RLIM_INFINITY else min(65536, most_open)
+        cached_files = max(100, open_files - 2 * self.most_connections)
+        config.write_text(NGINX.format(prefix=directory, servers=servers, open_files=open_files,
+                                       cached_files=cached_files, connections=self.most_connections,
                                        log_format=self.log_format))
         self.log = directory / "access.log"
         # The workers drop their privileges but must still reach the folder.

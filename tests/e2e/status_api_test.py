@@ -182,7 +182,8 @@ def blocked_hosts(test, directory, options):
                 t.wait_until(lambda: crawl.get("/api/v1/status")["pages"] > pages + 1, "pages again")
             # Exact counts: one host with a delay of an hour, by its schedule.
             act("delay", delay="1h")
-            t.wait_until(lambda: crawl.get("/api/v1/status")["hosts"]["active"] == 0, "no request")
+            # While its last page is worked on, the host has no URL, and neither is active nor waits.
+            t.wait_until(lambda: crawl.get("/api/v1/status")["hosts"]["waiting"] == 1, "no request")
             status = crawl.get("/api/v1/status")
             row = crawl.get(f"/api/v1/host?host={host}")
             test.check(status["hosts"]["waiting"] == 1 and row["state"] == "waiting", "waiting", status)

@@ -19,14 +19,18 @@ void PageQueue::push(OpenLease open, Url url, HttpResponse response) {
   page->reading = has_body ? Reading::kNotBegun : Reading::kDoneHere;
   // Relaxed: no other thread has the page.
   page->is_read.store(!has_body, std::memory_order_relaxed);
+  const bool is_large = page->response.body.size() >= kLarge;
   pages_.push_back(std::move(page));
-  more_came_ |= offer();
+  if (!offer()) return;
+  more_came_ = true;
+  if (is_large) wake_reader();
 }
 
 void PageQueue::work() {
   if (pages_.empty()) return;
   const bool more_came = offer() || more_came_;
   more_came_ = false;
+  if (more_came) wake_reader();
   const auto first_unread = std::ranges::find_if_not(pages_, &PageQueue::is_read);
   const auto read = static_cast<std::size_t>(first_unread - pages_.begin());
   if (!more_came || read >= kStride) finish_read();
@@ -48,8 +52,11 @@ bool PageQueue::offer() {
     page.reading = Reading::kOffered;
     offered = true;
   }
-  if (offered && unread() >= kWorthWaking) unread_.wake_reader(thread_);
   return offered;
+}
+
+void PageQueue::wake_reader() {
+  if (unread() >= kWorthWaking) unread_.wake_reader(thread_);
 }
 
 std::size_t PageQueue::unread() const {

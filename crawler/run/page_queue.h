@@ -50,6 +50,9 @@ class PageQueue {
   // The least to finish, and to wake a reader for.
   static constexpr std::size_t kStride = 3;
   static constexpr std::size_t kWorthWaking = 2;
+  // Bytes of a page for which a reader is woken before the next requests are sent: that holds them
+  // up.
+  static constexpr std::size_t kLarge = 16u << 10;
 
   // How many of the pages may be read ahead.
   std::size_t ahead() const { return std::min(pages_.size(), UnreadPages::kPlaces); }
@@ -57,6 +60,7 @@ class PageQueue {
   std::size_t unread() const;
   static bool is_read(const std::unique_ptr<FetchedPage>& page);
   bool offer();
+  void wake_reader();
   bool read_one();
   void finish_read();
 

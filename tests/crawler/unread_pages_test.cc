@@ -67,16 +67,17 @@ TEST_F(UnreadPagesTest, OnlyAnotherThreadWithTimeIsAReader) {
   EXPECT_FALSE(pages_.has_readers(1));
 }
 
-TEST_F(UnreadPagesTest, AQueueOffersAPageWhenItComesAndWakesAReaderForTwo) {
+TEST_F(UnreadPagesTest, AQueueOffersAPageWhenItComesAndWakesAReaderForALargeOne) {
   PageQueue queue(pages_, 0, &read_page, [](FetchedPage&) {});
   EXPECT_TRUE(pages_.begin_wait(1));
-  queue.push({}, {}, answer_with("a"));
-  EXPECT_TRUE(woken_.empty());
+  queue.push({}, {}, answer_with(std::string(100'000, 'a')));
   queue.push({}, {}, answer_with("b"));
+  EXPECT_TRUE(woken_.empty()) << "not for a small one, before the next requests are sent";
+  queue.push({}, {}, answer_with(std::string(100'000, 'c')));
   EXPECT_EQ(woken_, std::vector<std::size_t>{1});
   FetchedPage* const page = pages_.take(1);
   ASSERT_NE(page, nullptr);
-  EXPECT_EQ(page->response.body, "a");
+  EXPECT_EQ(page->response.body[0], 'a');
   pages_.give_back(*page);
 }
 

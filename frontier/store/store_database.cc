@@ -46,7 +46,7 @@ Result<std::unique_ptr<StoreDatabase>> StoreDatabase::open(const std::filesystem
   }
   std::unique_ptr<StoreDatabase> database(new StoreDatabase(directory, std::move(options)));
   database->is_new_ = is_new;
-  const auto status = is_new ? database->create() : database->open_all();
+  const auto status = is_new ? database->create() : database->open_all(false);
   if (auto opened = database->opened(status, "open"); !opened)
     return tl::unexpected(opened.error());
   return database;
@@ -58,7 +58,7 @@ Result<std::unique_ptr<StoreDatabase>> StoreDatabase::open_to_read(
   if (auto known = check_store_families(directory, options); !known)
     return tl::unexpected(known.error());
   std::unique_ptr<StoreDatabase> database(new StoreDatabase(directory, std::move(options)));
-  if (auto opened = database->opened(database->open_all_to_read(), "read"); !opened)
+  if (auto opened = database->opened(database->open_all(true), "read"); !opened)
     return tl::unexpected(opened.error());
   return database;
 }
@@ -96,20 +96,14 @@ rocksdb::Status StoreDatabase::create() {
   return status;
 }
 
-rocksdb::Status StoreDatabase::open_all() {
+rocksdb::Status StoreDatabase::open_all(bool to_read) {
+  const rocksdb::Options options(options_.database, rocksdb::ColumnFamilyOptions());
+  const std::string directory = directory_.string();
+  const auto& families = options_.families;
   rocksdb::DB* database = nullptr;
   auto status =
-      rocksdb::DB::Open(rocksdb::Options(options_.database, rocksdb::ColumnFamilyOptions()),
-                        directory_.string(), options_.families, &families_, &database);
-  database_.reset(database);
-  return status;
-}
-
-rocksdb::Status StoreDatabase::open_all_to_read() {
-  rocksdb::DB* database = nullptr;
-  auto status = rocksdb::DB::OpenForReadOnly(
-      rocksdb::Options(options_.database, rocksdb::ColumnFamilyOptions()), directory_.string(),
-      options_.families, &families_, &database);
+      to_read ? rocksdb::DB::OpenForReadOnly(options, directory, families, &families_, &database)
+              : rocksdb::DB::Open(options, directory, families, &families_, &database);
   database_.reset(database);
   return status;
 }

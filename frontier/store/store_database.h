@@ -46,8 +46,7 @@ class StoreDatabase {
  private:
   StoreDatabase(const std::filesystem::path& directory, RocksOptions options);
   rocksdb::Status create();
-  rocksdb::Status open_all();
-  rocksdb::Status open_all_to_read();
+  rocksdb::Status open_all(bool to_read);
   Result<void> opened(const rocksdb::Status& status, std::string_view doing) const;
 
   const std::filesystem::path directory_;

@@ -32,7 +32,9 @@ class Frontier {
   // Releases everything that close() did not release. Durable data stays.
   virtual ~Frontier() = default;
 
-  // Admits the URLs that are new. Returns an answer for each, in order.
+  // Admits the URLs that are new. Returns an answer for each, in order. Hundreds of URLs become
+  // durable in parts: if the storage fails in between, the first ones are admitted all the same,
+  // and seen when they are offered again.
   [[nodiscard]] virtual Result<std::vector<Admission>> offer(
       std::span<const UrlRequest> requests, OfferWait wait = OfferWait::kDurable) = 0;
 

@@ -40,8 +40,12 @@ class FrontierDiskFull : public test::FrontierFixture {
     EXPECT_FALSE(frontier.checkpoint());
     static_cast<void>(frontier.stats());
   }
-  // Exactly the URLs with the answer "new" are leased.
-  void expect_all_there(const EmbeddedOptions& options, std::uint64_t admitted,
+  // How many URLs of an offer become durable together.
+  static constexpr std::uint64_t kPart = 256;
+
+  // The URLs with the answer "new" are leased, and those of the offer that failed of which a
+  // part became durable before. Returns how many that are in all.
+  std::uint64_t expect_all_there(const EmbeddedOptions& options, std::uint64_t admitted,
                         std::uint64_t offered) const {
     const auto frontier = open(options);
     std::set<std::uint64_t> waiting;
@@ -51,15 +55,22 @@ class FrontierDiskFull : public test::FrontierFixture {
     }
     for (std::uint64_t i = 0; i < admitted; ++i)
       EXPECT_TRUE(waiting.contains(i)) << i;
-    // The group that could not be written is there as a whole or not at all.
-    EXPECT_TRUE(waiting.size() == admitted || waiting.size() == offered) << waiting.size();
-    ASSERT_TRUE(frontier->flush());
+    // Each part is there as a whole or not at all, and none without those before it.
+    if (waiting.empty()) {
+      ADD_FAILURE() << "nothing waits";
+      return 0;
+    }
+    EXPECT_EQ(*waiting.rbegin() + 1, waiting.size()) << "a gap";
+    EXPECT_TRUE(waiting.size() == offered || (waiting.size() - admitted) % kPart == 0)
+        << waiting.size() << " of " << offered << ", " << admitted << " admitted";
+    EXPECT_TRUE(frontier->flush());
     EXPECT_TRUE(frontier->progress()->finished);
     const auto answers = offer_all(*frontier, urls(0, offered));
     EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(answers, Admission::kSeen)),
               waiting.size());
     EXPECT_TRUE(frontier->checkpoint());
     EXPECT_TRUE(frontier->close());
+    return waiting.size();
   }
 };
 
@@ -112,6 +123,30 @@ TEST_F(FrontierDiskFull, E1_AWriteThatFailsOnceStopsItToo) {
     }
     expect_all_there(options, 100, 200);
   }
+}
+
+// Parts of a large offer are durable before its last one is written.
+TEST_F(FrontierDiskFull, E1_N1_OfALargeOfferThatFailsWholePartsMayStay) {
+  constexpr std::uint64_t kOffered = 20'000;
+  std::set<std::uint64_t> stayed;
+  for (const std::uint64_t n : {1, 5, 20}) {
+    SCOPED_TRACE(n);
+    const test::TemporaryDirectory directory;
+    test::FileFaults faults(directory.path());
+    EmbeddedOptions options = FrontierFixture::options();
+    options.directory = directory.path() / "state";
+    {
+      const auto frontier = open(options);
+      static_cast<void>(offer_all(*frontier, urls(0, 100)));
+      faults.fail_once(n, ENOSPC, ".log");
+      const auto answer = frontier->offer(urls(100, kOffered).get());
+      ASSERT_FALSE(answer);
+      EXPECT_EQ(answer.error().code, ErrorCode::kNoSpace) << answer.error().message;
+    }
+    stayed.insert(expect_all_there(options, 100, kOffered));
+  }
+  EXPECT_LT(*stayed.begin(), kOffered);
+  EXPECT_GT(*stayed.rbegin(), 100u) << "no part stayed, so nothing was tested";
 }
 
 TEST_F(FrontierDiskFull, ACheckpointThatFailsIsAnErrorOfThatCallAlone) {

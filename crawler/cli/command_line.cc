@@ -235,6 +235,10 @@ void add_sample_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   site->add_option("--slow-ms", sample.site.slow_ms, "Delay of slow pages, in milliseconds")
       ->check(CLI::Range(0, 60'000))
       ->capture_default_str();
+  site->add_option("--page-bytes", sample.site.page_bytes,
+                   "Fill HTML pages up with text to about this size")
+      ->check(CLI::Range(0, 10'000'000))
+      ->capture_default_str();
   site->add_option("--access-log", sample.site.access_log,
                    "File to append a line to for each request");
   site->add_flag("--list", sample.list,

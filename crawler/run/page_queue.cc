@@ -7,6 +7,13 @@ namespace trawl {
 
 using Reading = FetchedPage::Reading;
 
+bool PageQueue::are_worth_sharing(const HttpResponse& response) {
+  pages_of_mean_ = std::min(pages_of_mean_ + 1, kPagesOfMean);
+  const auto bytes = static_cast<double>(response.body.size());
+  mean_bytes_ += (bytes - mean_bytes_) / pages_of_mean_;
+  return mean_bytes_ >= kLarge;
+}
+
 void PageQueue::push(OpenLease open, Url url, HttpResponse response) {
   if (spare_.empty()) spare_.push_back(std::make_unique<FetchedPage>());
   std::unique_ptr<FetchedPage> page = std::move(spare_.back());

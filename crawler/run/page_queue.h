@@ -36,6 +36,10 @@ class PageQueue {
       : unread_(unread), thread_(i), read_(std::move(read)), finish_(std::move(finish)) {}
 
   bool empty() const { return pages_.empty(); }
+  // Whether pages like this one and the last ones are worth handing to another thread that has
+  // time: what that costs, and takes from others on its processor, is about the reading of a small
+  // page. Call once for each page that comes.
+  bool are_worth_sharing(const HttpResponse& response);
   // Offers the page at once: others read it while this thread sends the next requests.
   void push(OpenLease open, Url url, HttpResponse response);
   // Call after each look at the network: finishes pages that were read, or reads one, and offers
@@ -47,11 +51,13 @@ class PageQueue {
   void end_wait() { unread_.await_pages(thread_, false); }
 
  private:
+  // See are_worth_sharing(): the mean of so many pages that one page hardly changes it.
+  static constexpr double kPagesOfMean = 256;
   // The least to finish, and to wake a reader for.
   static constexpr std::size_t kStride = 3;
   static constexpr std::size_t kWorthWaking = 2;
-  // Bytes of a page for which a reader is woken before the next requests are sent: that holds them
-  // up.
+  // Bytes of pages that are worth sharing, and of one for which a reader is woken before the next
+  // requests are sent: that holds them up.
   static constexpr std::size_t kLarge = 16u << 10;
 
   // How many of the pages may be read ahead.
@@ -69,6 +75,8 @@ class PageQueue {
   const Use read_;
   const Use finish_;
   std::deque<std::unique_ptr<FetchedPage>> pages_;
+  double mean_bytes_ = 0;  // of the last pages
+  double pages_of_mean_ = 0;
   bool more_came_ = false;  // pages were offered since work() looked
   std::vector<std::unique_ptr<FetchedPage>> spare_;
 };

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMaxPages = 100'000'000;
 constexpr std::uint32_t kMaxHosts = 200;
+constexpr std::uint32_t kMaxPageBytes = 10'000'000;
 constexpr int kPortAttempts = 20;
 
 std::optional<Error> invalid(const SampleSiteOptions& options) {
@@ -31,6 +32,10 @@ std::optional<Error> invalid(const SampleSiteOptions& options) {
   }
   if (options.hosts < 1 || options.hosts > kMaxHosts) {
     return refused(fmt::format("{} hosts requested, expected 1 to {}", options.hosts, kMaxHosts));
+  }
+  if (options.page_bytes > kMaxPageBytes) {
+    return refused(fmt::format("pages of {} bytes requested, expected at most {}",
+                               options.page_bytes, kMaxPageBytes));
   }
   return {};
 }

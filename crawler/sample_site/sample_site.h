@@ -18,7 +18,9 @@ struct SampleSiteOptions {
   std::uint64_t seed = 1;
   std::uint32_t hosts = 3;      // 1 to 200; never more than there are pages
   std::uint32_t slow_ms = 200;  // delay of a slow page (1 in 50)
-  std::string access_log{};     // if set: one line per request, "<unix seconds, fraction> <url>"
+  // HTML pages with fewer bytes, except framesets, are filled up with text; at most 10 million.
+  std::uint32_t page_bytes = 0;
+  std::string access_log{};  // if set: one line per request, "<unix seconds, fraction> <url>"
 };
 
 class SampleSite {

@@ -69,6 +69,7 @@ class PageWriter {
     link(self());
     if (page_ < web_.hosts() || pick(16) == 0) link({SampleKind::kOutside, page_});
     if (shape_ == Shape::kPlain) odd_links();
+    if (shape_ != Shape::kFrameset) fill();
     return document();
   }
 
@@ -188,6 +189,12 @@ class PageWriter {
         body_ += "<style>a { background: url(/trap/style) }</style>\n";
         break;
     }
+  }
+
+  // The page as a whole has a little more.
+  void fill() {
+    for (int line = 1; body_.size() < web_.page_bytes(); ++line)
+      body_ += fmt::format("<p>Line {} of a <b>page</b> that is <i>filled up</i>.</p>\n", line);
   }
 
   std::string document() const {

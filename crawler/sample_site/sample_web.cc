@@ -133,7 +133,8 @@ SampleWeb::SampleWeb(const SampleSiteOptions& options)
     : pages_(options.pages),
       hosts_(static_cast<std::uint32_t>(std::min<std::uint64_t>(options.hosts, options.pages))),
       seed_(options.seed),
-      port_(options.port) {}
+      port_(options.port),
+      page_bytes_(options.page_bytes) {}
 
 std::uint64_t SampleWeb::random(std::uint64_t number, std::uint64_t purpose) const {
   return mixed(mixed(mixed(seed_) ^ number) ^ purpose);

@@ -56,6 +56,7 @@ class SampleWeb {
 
   std::uint32_t hosts() const { return hosts_; }
   std::uint64_t pages() const { return pages_; }
+  std::size_t page_bytes() const { return page_bytes_; }
   static std::string address(std::uint32_t host);
   static std::string outside_address() { return "127.0.0.250"; }
   std::string origin(const std::string& address) const;
@@ -103,6 +104,7 @@ class SampleWeb {
   std::uint32_t hosts_;
   std::uint64_t seed_;
   std::uint16_t port_;
+  std::size_t page_bytes_;
 };
 
 }  // namespace trawl

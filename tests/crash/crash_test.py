@@ -31,7 +31,8 @@ class Round:
         self.test, self.directory, self.options, self.rng = test, directory, options, rng
         self.number, self.kills_wanted = number, kills
         self.state_dir = directory / f"state-{number}"
-        self.site = t.SampleSite(options, directory, options.pages, seed=rng.randrange(1 << 30))
+        self.site = t.SampleSite(options, directory, options.pages, seed=rng.randrange(1 << 30),
+                                 page_bytes=rng.choice([0, t.SHARED_BYTES]))
         self.config = self.write_config("crawl")
         self.ends = []  # of each run: how many requests the site's log had
         self.kinds = []

@@ -11,7 +11,7 @@ import trawl_testing as t  # noqa: E402
 
 def interrupt(test, directory, options):
     state_dir = directory / "state"
-    with t.SampleSite(options, directory, options.pages) as site:
+    with t.SampleSite(options, directory, options.pages, page_bytes=t.SHARED_BYTES) as site:
         config = t.write_config(directory / "crawl.toml", t.fast_crawl(
             site.seeds, state_dir, politeness={"delay": "10ms"}))
         arguments = ["crawl", config]

@@ -139,10 +139,18 @@ inline bool is_robots(const std::string& key) {
 
 class LoggedSite {
  public:
-  LoggedSite(const TemporaryDirectory& directory, std::uint64_t pages, std::uint32_t hosts)
+  // `page_bytes`: see SampleSiteOptions. Pages of kShared are read by other threads than their
+  // fetcher, too.
+  static constexpr std::uint32_t kShared = 20'000;
+  LoggedSite(const TemporaryDirectory& directory, std::uint64_t pages, std::uint32_t hosts,
+             std::uint32_t page_bytes = 0)
       : log_(directory / "access.log") {
-    auto site = SampleSite::start(
-        {.pages = pages, .seed = 1, .hosts = hosts, .slow_ms = 5, .access_log = log_});
+    auto site = SampleSite::start({.pages = pages,
+                                   .seed = 1,
+                                   .hosts = hosts,
+                                   .slow_ms = 5,
+                                   .page_bytes = page_bytes,
+                                   .access_log = log_});
     if (!site) {
       ADD_FAILURE() << site.error().message;
       std::abort();

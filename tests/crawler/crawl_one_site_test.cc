@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -58,7 +60,7 @@ TEST(CrawlOneSite, ManyThreadsFindWhatOneFinds) {
   std::vector<std::uint64_t> new_links;
   for (const std::uint32_t threads : {1u, 4u}) {
     const TemporaryDirectory directory;
-    const LoggedSite site(directory, 400, 1);
+    const LoggedSite site(directory, 400, 1, LoggedSite::kShared);
     CrawlConfig config = one_site(directory, site, threads);
     config.output.warc = true;
     ASSERT_TRUE(run(config));
@@ -91,7 +93,7 @@ TEST(CrawlOneSite, ManyThreadsFindWhatOneFinds) {
 
 TEST(CrawlOneSite, N1_DrainedAndResumedNothingIsAskedForTwice) {
   const TemporaryDirectory directory;
-  const LoggedSite site(directory, 400, 1);
+  const LoggedSite site(directory, 400, 1, LoggedSite::kShared);
   const CrawlConfig config = one_site(directory, site, 4);
   OpenMode mode = OpenMode::kCreate;
   for (const std::uint64_t pages : {1u, 20u, 150u}) {
@@ -107,7 +109,7 @@ TEST(CrawlOneSite, N1_DrainedAndResumedNothingIsAskedForTwice) {
 
 TEST(CrawlOneSite, N1_AbortedAndResumedNothingIsLost) {
   const TemporaryDirectory directory;
-  const LoggedSite site(directory, 400, 1);
+  const LoggedSite site(directory, 400, 1, LoggedSite::kShared);
   const CrawlConfig config = one_site(directory, site, 4);
   OpenMode mode = OpenMode::kCreate;
   for (const std::uint64_t pages : {1u, 20u, 150u}) {
@@ -118,14 +120,29 @@ TEST(CrawlOneSite, N1_AbortedAndResumedNothingIsLost) {
   EXPECT_EQ(keys_of(pages_of(config)), site->reachable_urls()) << "a line each";
 }
 
-// Counts the calls of fetched().
+// How often fetched() was called for the pages of a SlowSite.
+struct FetchedPages {
+  std::atomic<int> even = 0;
+  std::atomic<int> odd = 0;
+};
+
 class CountingFrontier final : public FrontierDecorator<CountingFrontier> {
  public:
-  CountingFrontier(std::unique_ptr<Frontier> frontier, std::atomic<int>& fetched)
+  CountingFrontier(std::unique_ptr<Frontier> frontier, FetchedPages& fetched)
       : FrontierDecorator(std::move(frontier)), fetched_(fetched) {}
 
+  Result<std::vector<Lease>> lease(const LeaseRequest& request) override {
+    auto leases = inner().lease(request);
+    const std::lock_guard lock(mutex_);
+    for (const Lease& lease : leases ? *leases : std::vector<Lease>())
+      is_odd_[lease.id] = (lease.url.back() - '0') % 2 == 1;
+    return leases;
+  }
   Result<void> fetched(std::uint64_t lease, std::chrono::microseconds started_after) override {
-    ++fetched_;
+    {
+      const std::lock_guard lock(mutex_);
+      ++(is_odd_.at(lease) ? fetched_.odd : fetched_.even);
+    }
     return inner().fetched(lease, started_after);
   }
 
@@ -135,22 +152,26 @@ class CountingFrontier final : public FrontierDecorator<CountingFrontier> {
   auto forward(Call&& call) const {
     return call();
   }
-  std::atomic<int>& fetched_;
+  FetchedPages& fetched_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, bool> is_odd_;
 };
 
-// A root that links to pages that take a while to read, each with this beginning of an answer.
+constexpr std::string_view kGoodAnswer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+
+// A root that links to pages that take a while to read; the answers of odd ones begin with `odd`.
 struct SlowSite {
   static constexpr int kPages = 200;
   static constexpr std::size_t kConnections = 4;
 
-  explicit SlowSite(const std::string& start) {
+  explicit SlowSite(std::string_view odd = kGoodAnswer, std::size_t bytes = 40'000) {
     server = std::make_unique<RawServer>([=, this](Connection& client, const std::string& target) {
-      const std::string html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+      const bool is_odd = (target.back() - '0') % 2 == 1;
       const bool is_page = target != "/" && target != "/robots.txt";
       std::string body;
       for (int i = 0; target == "/" && i < kPages; ++i)
         body += fmt::format("<a href=/{}>x</a>", i);
-      while (is_page && body.size() < 30'000)
+      while (is_page && body.size() < bytes)
         body += "<p><b>some</b> <i>text</i>";
       const int now = ++open;
       for (int most = most_open; most < now && !most_open.compare_exchange_weak(most, now);) {
@@ -158,19 +179,18 @@ struct SlowSite {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       // Its client may send the next as soon as it has the answer.
       --open;
-      return client.reply(is_page ? start : html, body);
+      return client.reply(std::string(is_page && is_odd ? odd : kGoodAnswer), body);
     });
   }
 
-  // Crawls it with several threads; returns how often it called fetched().
-  int crawl(double adaptive_delay = 0) {
+  // Crawls it with several threads.
+  void crawl(double adaptive_delay = 0) {
     const TemporaryDirectory directory;
     CrawlConfig config = fast_config(directory, {server->url("/")});
     config.fetch.threads = 3;
     config.politeness.per_host_connections = kConnections;
     config.politeness.adaptive_delay = adaptive_delay;
     config.politeness.retries = 0;
-    std::atomic<int> fetched = 0;
     auto crawl = Crawl::open(
         config, {.mode = OpenMode::kCreate, .frontier = test::frontier_within([&](auto frontier) {
                                               return std::make_unique<CountingFrontier>(
@@ -181,28 +201,41 @@ struct SlowSite {
     finish(**crawl);
     EXPECT_GE(pages_of(config).size(), kConnections);
     EXPECT_LE(most_open.load(), static_cast<int>(kConnections));
-    return fetched;
   }
 
+  FetchedPages fetched;
   std::atomic<int> open = 0;
   std::atomic<int> most_open = 0;
   std::unique_ptr<RawServer> server;  // the last: it uses the others
 };
 
 TEST(CrawlOneSite, APageThatWaitsToBeReadMakesRoomForTheNextAndForNoMore) {
-  SlowSite site("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
-  EXPECT_GT(site.crawl(), 0);
+  SlowSite site;
+  site.crawl();
+  EXPECT_GT(site.fetched.even + site.fetched.odd, 0);
   EXPECT_EQ(site.most_open.load(), static_cast<int>(SlowSite::kConnections));
+}
+
+TEST(CrawlOneSite, SmallPagesDoNotWaitForAnotherThread) {
+  SlowSite site(kGoodAnswer, 2'000);
+  site.crawl();
+  EXPECT_EQ(site.fetched.even + site.fetched.odd, 0);
 }
 
 // They are what says when the host may be asked again.
 TEST(CrawlOneSite, P1_FailuresAndResponseTimesAreCountedBeforeTheNextRequest) {
-  EXPECT_EQ(SlowSite("HTTP/1.1 500 Oh\r\nContent-Type: text/html\r\n").crawl(), 0);
-  EXPECT_EQ(SlowSite("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n").crawl(), 0)
-      << "that is not gzip";
+  for (const std::string_view failing : {"HTTP/1.1 500 Oh\r\nContent-Type: text/html\r\n",
+                                         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"}) {
+    SCOPED_TRACE(failing);  // the second is not gzip
+    SlowSite site(failing);
+    site.crawl();
+    EXPECT_EQ(site.fetched.odd, 0);
+    EXPECT_GT(site.fetched.even, 0);
+  }
   constexpr double kTooLittleToMatter = 1e-6;
-  EXPECT_EQ(SlowSite("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n").crawl(kTooLittleToMatter),
-            0);
+  SlowSite site;
+  site.crawl(kTooLittleToMatter);
+  EXPECT_EQ(site.fetched.even + site.fetched.odd, 0);
 }
 
 }  // namespace

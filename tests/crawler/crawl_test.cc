@@ -36,13 +36,18 @@ using ::testing::UnorderedElementsAre;
 
 // --- a whole crawl -------------------------------------------------------------------------------
 
-class CrawlOfThreads : public ::testing::TestWithParam<std::uint32_t> {};
+struct Threads {
+  std::uint32_t threads;
+  std::uint32_t page_bytes;
+};
+
+class CrawlOfThreads : public ::testing::TestWithParam<Threads> {};
 
 TEST_P(CrawlOfThreads, FetchesEveryReachableUrlOnceAndNothingElse) {
   const TemporaryDirectory directory;
-  const LoggedSite site(directory, 400, 4);
+  const LoggedSite site(directory, 400, 4, GetParam().page_bytes);
   CrawlConfig config = fast_config(directory, site->seeds());
-  config.fetch.threads = GetParam();
+  config.fetch.threads = GetParam().threads;
   EXPECT_TRUE(run(config));
 
   const auto pages = pages_of(config);
@@ -69,7 +74,9 @@ TEST_P(CrawlOfThreads, FetchesEveryReachableUrlOnceAndNothingElse) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, CrawlOfThreads, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(Threads, CrawlOfThreads,
+                         ::testing::Values(Threads{1, 0}, Threads{2, 0}, Threads{5, 0},
+                                           Threads{5, LoggedSite::kShared}));
 
 TEST(Crawl, RobotsTxtIsAskedForOnceAnOrigin) {
   const TemporaryDirectory directory;

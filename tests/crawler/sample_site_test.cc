@@ -271,6 +271,11 @@ TEST(SampleSite, SaysWhatIsWrongWithOptions) {
     EXPECT_EQ(site.error().code, ErrorCode::kInvalidArgument);
     EXPECT_THAT(site.error().message, HasSubstr("expected 1 to"));
   }
+  SampleSiteOptions too_large = quick(10, 1, 1);
+  too_large.page_bytes = 10'000'001;
+  const auto none = SampleSite::start(too_large);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("pages of 10000001 bytes"));
   SampleSiteOptions no_log = quick(10, 1, 1);
   no_log.access_log = "/nonexistent/access.log";
   const auto site = SampleSite::start(no_log);

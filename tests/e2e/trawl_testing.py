@@ -309,15 +309,20 @@ def keys_of(pages):
 
 # --- the sample site -----------------------------------------------------------------------------
 
+# Pages of this size are read by other threads than their fetcher, too.
+SHARED_BYTES = 20_000
+
+
 class SampleSite:
     """`trawl sample-site` as a process of its own, which outlives the crawler's death."""
 
-    def __init__(self, options, directory, pages, seed=1, hosts=3):
+    def __init__(self, options, directory, pages, seed=1, hosts=3, page_bytes=0):
         self.access_log = pathlib.Path(directory) / f"access-{pages}-{seed}.log"
         self.hosts = [f"127.0.0.{i + 1}" for i in range(min(hosts, pages))]
         for _ in range(5):
             self.port = free_port()
-            same_site = ["--port", self.port, "--pages", pages, "--seed", seed, "--hosts", hosts]
+            same_site = ["--port", self.port, "--pages", pages, "--seed", seed, "--hosts", hosts,
+                         "--page-bytes", page_bytes]
             self.run = Run(options, directory, "sample-site", *same_site,
                            "--access-log", self.access_log)
             wait_until(lambda: self.run.ended() or self._listens(), "the sample site to listen")

@@ -46,7 +46,7 @@ class FrontierDiskFull : public test::FrontierFixture {
   // The URLs with the answer "new" are leased, and those of the offer that failed of which a
   // part became durable before. Returns how many that are in all.
   std::uint64_t expect_all_there(const EmbeddedOptions& options, std::uint64_t admitted,
-                        std::uint64_t offered) const {
+                                 std::uint64_t offered) const {
     const auto frontier = open(options);
     std::set<std::uint64_t> waiting;
     for (const Lease& lease : lease_all(*frontier)) {

@@ -15,7 +15,7 @@ build_packages=(
   libc-ares-dev libre2-dev libssl-dev
   libhiredis-dev # parses the replies of Redis
   libjemalloc-dev # the program's malloc
-  nlohmann-json3-dev libcpp-httplib-dev libmicrohttpd-dev libexpected-dev
+  nlohmann-json3-dev libmicrohttpd-dev libexpected-dev
   python3-dev    # the Python package
 )
 test_packages=(

@@ -1,4 +1,4 @@
-// LoopbackServer: cpp-httplib on one address, with a thread per connection and a quick stop().
+// LoopbackServer: an HTTP server on one address, with a thread for each connection.
 #pragma once
 
 #include <functional>
@@ -23,14 +23,15 @@ class LoopbackServer {
   using Handler = std::function<HttpReply(const std::string& target)>;
 
   // Starts listening; connections wait until serve(). `port` 0 picks a free one. Errors: kInUse,
-  // kIo.
+  // kPermission, kIo.
   static Result<std::unique_ptr<LoopbackServer>> bind(const std::string& address,
                                                       std::uint16_t port, Handler handler);
   virtual ~LoopbackServer() = default;
 
   virtual std::uint16_t port() const = 0;
-  virtual void serve() = 0;
-  // Closes open connections and waits for their threads.
+  // Errors: kNoSpace, kIo.
+  virtual Result<void> serve() = 0;
+  // Closes open connections and waits for their threads. May be called twice.
   virtual void stop() = 0;
 };
 

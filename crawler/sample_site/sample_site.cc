@@ -88,8 +88,9 @@ class SampleSiteImpl : public SampleSite {
     if (error) return error;
     options_.port = servers_.front()->port();
     web_.emplace(options_);
-    for (const auto& server : servers_)
-      server->serve();
+    for (const auto& server : servers_) {
+      if (auto served = server->serve(); !served) return served.error();
+    }
     return {};
   }
 

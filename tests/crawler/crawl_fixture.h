@@ -199,7 +199,7 @@ class OwnSite {
       std::abort();
     }
     server_ = std::move(*server);
-    server_->serve();
+    EXPECT_TRUE(server_->serve());
   }
   ~OwnSite() { server_->stop(); }
 

@@ -364,7 +364,8 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
   auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, response.sent);
   // Without other requests to go on with, another thread's help would only take longer.
-  const bool shared = queue_.are_worth_sharing(response) && client_->active() > 0 &&
+  queue_.note_size(response);
+  const bool shared = queue_.is_worth_sharing(response) && client_->active() > 0 &&
                       context_.unread_pages.has_readers(shard_);
   if (shared || !queue_.empty()) {
     if (says_nothing_of_host(response)) note_fetched(open, response.sent);

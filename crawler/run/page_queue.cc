@@ -5,13 +5,25 @@
 
 namespace trawl {
 
+namespace {
+
 using Reading = FetchedPage::Reading;
 
-bool PageQueue::are_worth_sharing(const HttpResponse& response) {
+bool has_something_to_read(const HttpResponse& response) {
+  return is_2xx(response.status) && !response.body.empty();
+}
+
+}  // namespace
+
+void PageQueue::note_size(const HttpResponse& response) {
+  if (!has_something_to_read(response)) return;
   pages_of_mean_ = std::min(pages_of_mean_ + 1, kPagesOfMean);
-  const auto bytes = static_cast<double>(response.body.size());
+  const auto bytes = static_cast<double>(std::min(response.body.size(), kVeryLarge));
   mean_bytes_ += (bytes - mean_bytes_) / pages_of_mean_;
-  return mean_bytes_ >= kLarge;
+}
+
+bool PageQueue::is_worth_sharing(const HttpResponse& response) const {
+  return mean_bytes_ >= kWorthSharing || response.body.size() >= kVeryLarge;
 }
 
 void PageQueue::push(OpenLease open, Url url, HttpResponse response) {
@@ -22,10 +34,10 @@ void PageQueue::push(OpenLease open, Url url, HttpResponse response) {
   page->url = std::move(url);
   page->response = std::move(response);
   page->read.clear();
-  const bool has_body = is_2xx(page->response.status) && !page->response.body.empty();
-  page->reading = has_body ? Reading::kNotBegun : Reading::kDoneHere;
+  const bool is_unread = has_something_to_read(page->response);
+  page->reading = is_unread ? Reading::kNotBegun : Reading::kDoneHere;
   // Relaxed: no other thread has the page.
-  page->is_read.store(!has_body, std::memory_order_relaxed);
+  page->is_read.store(!is_unread, std::memory_order_relaxed);
   const bool is_large = page->response.body.size() >= kLarge;
   pages_.push_back(std::move(page));
   if (!offer()) return;

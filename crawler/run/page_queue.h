@@ -14,12 +14,12 @@
 
 namespace trawl {
 
-// While another thread has time, a fetcher does not read a page when it comes, but queues it here,
-// where it is offered to the others (UnreadPages). The queue is finished in its order, so that
-// links, output and completions are those of a fetcher that is alone. The fetcher itself sees to
-// the network and to pages that were read, and reads only when it has neither: then it takes the
-// first page that nobody has taken. So no thread waits while there is a page to read, and nothing
-// depends on others.
+// While another thread has time, a fetcher does not read a page when it comes unless it is small,
+// but queues it here, where it is offered to the others (UnreadPages). The queue is finished in its
+// order, so that links, output and completions are those of a fetcher that is alone. The fetcher
+// itself sees to the network and to pages that were read, and reads only when it has neither: then
+// it takes the first page that nobody has taken. So no thread waits while there is a page to read,
+// and nothing depends on others.
 //
 // Each lease, completion and group of output has a price of its own, so the queue is finished some
 // pages at a time while more come in, and a reader that sleeps is woken when two pages wait.
@@ -36,10 +36,12 @@ class PageQueue {
       : unread_(unread), thread_(i), read_(std::move(read)), finish_(std::move(finish)) {}
 
   bool empty() const { return pages_.empty(); }
-  // Whether pages like this one and the last ones are worth handing to another thread that has
-  // time: what that costs, and takes from others on its processor, is about the reading of a small
-  // page. Call once for each page that comes.
-  bool are_worth_sharing(const HttpResponse& response);
+  // Call for each page that comes, before is_worth_sharing().
+  void note_size(const HttpResponse& response);
+  // Whether this page should be handed to another thread that has time. What that costs, and takes
+  // from others on that processor, is about the reading of a small page, so not where the last
+  // pages were small. It goes by their mean, since going back and forth costs, too.
+  bool is_worth_sharing(const HttpResponse& response) const;
   // Offers the page at once: others read it while this thread sends the next requests.
   void push(OpenLease open, Url url, HttpResponse response);
   // Call after each look at the network: finishes pages that were read, or reads one, and offers
@@ -51,13 +53,15 @@ class PageQueue {
   void end_wait() { unread_.await_pages(thread_, false); }
 
  private:
-  // See are_worth_sharing(): the mean of so many pages that one page hardly changes it.
+  // See is_worth_sharing(). One page changes the mean of so many by 1 KiB at most.
+  static constexpr double kWorthSharing = 16 << 10;
   static constexpr double kPagesOfMean = 256;
+  static constexpr std::size_t kVeryLarge = 256u << 10;  // a page that is worth it in any case
   // The least to finish, and to wake a reader for.
   static constexpr std::size_t kStride = 3;
   static constexpr std::size_t kWorthWaking = 2;
-  // Bytes of pages that are worth sharing, and of one for which a reader is woken before the next
-  // requests are sent: that holds them up.
+  // Bytes of a page for which a reader is woken before the next requests are sent: that holds them
+  // up.
   static constexpr std::size_t kLarge = 16u << 10;
 
   // How many of the pages may be read ahead.
@@ -75,7 +79,7 @@ class PageQueue {
   const Use read_;
   const Use finish_;
   std::deque<std::unique_ptr<FetchedPage>> pages_;
-  double mean_bytes_ = 0;  // of the last pages
+  double mean_bytes_ = 0;  // of the last pages, of very large ones kVeryLarge
   double pages_of_mean_ = 0;
   bool more_came_ = false;  // pages were offered since work() looked
   std::vector<std::unique_ptr<FetchedPage>> spare_;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,7 @@ constexpr int kGzipLevel = 6;
 // From its first line until its reply is sent.
 struct OpenRequest {
   std::string target;
-  bool has_begun = false;
+  bool has_head = false;
 };
 
 struct FreeResponse {
@@ -59,12 +60,13 @@ MHD_Result send(MHD_Connection* connection, HttpReply reply) {
   const std::unique_ptr<MHD_Response, FreeResponse> response(MHD_create_response_from_buffer(
       body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_MUST_COPY));
   if (!response) return MHD_NO;
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) MHD_add_response_header(response.get(), name, value.c_str());
+  const auto added = [&](const char* name, const std::string& value) {
+    return value.empty() || MHD_add_response_header(response.get(), name, value.c_str()) == MHD_YES;
   };
-  add(MHD_HTTP_HEADER_LOCATION, reply.location);
-  if (!body.empty()) add(MHD_HTTP_HEADER_CONTENT_TYPE, reply.content_type);
-  if (!packed.empty()) add(MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+  if (!added(MHD_HTTP_HEADER_LOCATION, reply.location) ||
+      !added(MHD_HTTP_HEADER_CONTENT_TYPE, body.empty() ? "" : reply.content_type) ||
+      !added(MHD_HTTP_HEADER_CONTENT_ENCODING, packed.empty() ? "" : "gzip"))
+    return MHD_NO;
   return MHD_queue_response(connection, static_cast<unsigned>(reply.status), response.get());
 }
 
@@ -81,9 +83,14 @@ void end_request(void*, MHD_Connection*, void** state, MHD_RequestTerminationCod
 MHD_Result answer(void* handler, MHD_Connection* connection, const char*, const char*, const char*,
                   const char*, std::size_t* size, void** state) {
   auto& request = *static_cast<OpenRequest*>(*state);
-  if (!std::exchange(request.has_begun, true)) return MHD_YES;
+  if (!std::exchange(request.has_head, true)) return MHD_YES;
   if (std::exchange(*size, 0) > 0) return MHD_YES;
-  return send(connection, (*static_cast<LoopbackServer::Handler*>(handler))(request.target));
+  // An exception must not pass through the library.
+  try {
+    return send(connection, (*static_cast<LoopbackServer::Handler*>(handler))(request.target));
+  } catch (const std::exception& failure) {
+    return send(connection, {.status = 500, .content_type = "text/plain", .body = failure.what()});
+  }
 }
 
 class LoopbackServerImpl final : public LoopbackServer {
@@ -115,16 +122,18 @@ class LoopbackServerImpl final : public LoopbackServer {
   std::uint16_t port() const override { return port_; }
 
   Result<void> serve() override {
+    errno = 0;
+    // If it fails, it may have closed the socket or not; nobody should close it twice.
+    const int socket = std::exchange(socket_, -1);
     daemon_ = MHD_start_daemon(
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, nullptr,
-        nullptr, &answer, &handler_, MHD_OPTION_LISTEN_SOCKET, socket_, MHD_OPTION_CONNECTION_LIMIT,
+        nullptr, &answer, &handler_, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT,
         kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT, kKeepAliveSeconds,
         MHD_OPTION_URI_LOG_CALLBACK, &begin_request, nullptr, MHD_OPTION_NOTIFY_COMPLETED,
         &end_request, nullptr, MHD_OPTION_END);
-    if (daemon_ == nullptr)
-      return tl::unexpected(system_error(errno, fmt::format("cannot serve on port {}", port_)));
-    socket_ = -1;  // the daemon closes it
-    return {};
+    if (daemon_ != nullptr) return {};
+    const int reason = errno == 0 ? EIO : errno;
+    return tl::unexpected(system_error(reason, fmt::format("cannot serve on port {}", port_)));
   }
 
   void stop() override {

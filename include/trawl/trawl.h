@@ -227,7 +227,8 @@ enum {
 };
 /* Admits the URLs that are new. Writes an answer for each of the `count` requests (at most 2^24) to
  * `answers` (unless NULL). All requests must have the same struct_size. `flags`: 0 or
- * TRAWL_NO_WAIT. */
+ * TRAWL_NO_WAIT. Hundreds of URLs become durable in parts: if the storage fails in between, the
+ * first ones are admitted all the same, and seen when they are offered again. */
 TRAWL_EXPORT trawl_status trawl_frontier_offer(trawl_frontier* frontier,
                                                const trawl_request* requests, size_t count,
                                                uint8_t* answers, uint32_t flags,

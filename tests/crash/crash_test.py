@@ -32,7 +32,7 @@ class Round:
         self.number, self.kills_wanted = number, kills
         self.state_dir = directory / f"state-{number}"
         self.site = t.SampleSite(options, directory, options.pages, seed=rng.randrange(1 << 30),
-                                 page_bytes=rng.choice([0, t.SHARED_BYTES]))
+                                 page_bytes=rng.choice([0, t.SHARED_BYTES]) if options.pages < 10_000 else 0)
         self.config = self.write_config("crawl")
         self.ends = []  # of each run: how many requests the site's log had
         self.kinds = []

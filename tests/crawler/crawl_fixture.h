@@ -141,7 +141,7 @@ class LoggedSite {
  public:
   // `page_bytes`: see SampleSiteOptions. Pages of kShared are read by other threads than their
   // fetcher, too.
-  static constexpr std::uint32_t kShared = 20'000;
+  static constexpr std::uint32_t kShared = 40'000;
   LoggedSite(const TemporaryDirectory& directory, std::uint64_t pages, std::uint32_t hosts,
              std::uint32_t page_bytes = 0)
       : log_(directory / "access.log") {

@@ -352,7 +352,7 @@ TEST(CrawlNotedPages, SixThreadsFollowTheLinksOfAHost) {
 
 // While one page is read, which takes long, others come and wait to be finished after it.
 TEST(CrawlNotedPages, TheyAreNotMoreThanThereArePlaces) {
-  GrowingSite site([](int page) { return page % GrowingSite::kAhead == 8 ? 600'000 : 1'000; });
+  GrowingSite site([](int page) { return page % GrowingSite::kAhead == 8 ? 600'000 : 20'000; });
   NotedLeases noted;
   noted.on_noted = [&] {
     if (noted.most() >= UnreadPages::kPlaces) site.grow(false);

@@ -157,6 +157,26 @@ class CountingFrontier final : public FrontierDecorator<CountingFrontier> {
   std::map<std::uint64_t, bool> is_odd_;
 };
 
+void crawl_counting(const CrawlConfig& config, FetchedPages& fetched) {
+  auto crawl = Crawl::open(
+      config, {.mode = OpenMode::kCreate, .frontier = test::frontier_within([&](auto frontier) {
+                                            return std::make_unique<CountingFrontier>(
+                                                std::move(frontier), fetched);
+                                          })});
+  ASSERT_TRUE(crawl) << crawl.error().message;
+  (*crawl)->start();
+  finish(**crawl);
+}
+
+// The tests above rely on it.
+TEST(CrawlOneSite, PagesOfTheSampleSiteWaitForOtherThreads) {
+  const TemporaryDirectory directory;
+  const LoggedSite site(directory, 400, 1, LoggedSite::kShared);
+  FetchedPages fetched;
+  crawl_counting(one_site(directory, site, 4), fetched);
+  EXPECT_GT(fetched.even + fetched.odd, 20);
+}
+
 constexpr std::string_view kGoodAnswer = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
 
 // A root that links to pages that take a while to read; the answers of odd ones begin with `odd`.
@@ -191,14 +211,7 @@ struct SlowSite {
     config.politeness.per_host_connections = kConnections;
     config.politeness.adaptive_delay = adaptive_delay;
     config.politeness.retries = 0;
-    auto crawl = Crawl::open(
-        config, {.mode = OpenMode::kCreate, .frontier = test::frontier_within([&](auto frontier) {
-                                              return std::make_unique<CountingFrontier>(
-                                                  std::move(frontier), fetched);
-                                            })});
-    EXPECT_TRUE(crawl) << crawl.error().message;
-    (*crawl)->start();
-    finish(**crawl);
+    crawl_counting(config, fetched);
     EXPECT_GE(pages_of(config).size(), kConnections);
     EXPECT_LE(most_open.load(), static_cast<int>(kConnections));
   }

@@ -310,7 +310,7 @@ def keys_of(pages):
 # --- the sample site -----------------------------------------------------------------------------
 
 # Pages of this size are read by other threads than their fetcher, too.
-SHARED_BYTES = 20_000
+SHARED_BYTES = 40_000
 
 
 class SampleSite:

@@ -277,7 +277,9 @@ class Frontier:
 
         With `seen_only` they are not queued, but count as seen from then on.
         With `wait` the answers are durable when it returns; without, before any later completion or
-        flush(). The settings apply to the items that are plain text.
+        flush(). Hundreds of URLs become durable in parts: if the storage fails in between, the
+        first ones are admitted all the same, and seen when they are offered again. The settings
+        apply to the items that are plain text.
         """
     def lease(self, max: int = 1, wait: Optional[float] = 0) -> List[Lease]:
         """Leases up to `max` URLs that are due; waits up to `wait` seconds for the first one.

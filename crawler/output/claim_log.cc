@@ -33,8 +33,11 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t seed = 0) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
-bool is_zeros(std::string_view bytes) {
-  return bytes.find_first_not_of('\0') == std::string_view::npos;
+// Whether a crash left this of a header, which is written at once: a part of it, perhaps none, and
+// after a power loss zeros behind it. No frame is written before the header is whole.
+bool is_unfinished(std::string_view file) {
+  const std::string_view written = file.substr(0, file.find_last_not_of('\0') + 1);
+  return written.size() < kHeader && kMagic.starts_with(written.substr(0, kMagic.size()));
 }
 
 std::string frame_head(std::string_view claims, std::uint64_t seed) {
@@ -72,7 +75,7 @@ bool ClaimLog::is_one(const std::filesystem::path& file) {
   if (std::filesystem::symlink_status(file, error).type() != std::filesystem::file_type::regular)
     return false;
   const auto bytes = read_file(file.string(), kMaxFile);
-  return bytes && (bytes->empty() || bytes->starts_with(kMagic));
+  return bytes && (is_unfinished(*bytes) || bytes->starts_with(kMagic));
 }
 
 Result<ClaimLog> ClaimLog::open(const std::filesystem::path& file) {
@@ -88,9 +91,11 @@ Result<ClaimLog> ClaimLog::open(const std::filesystem::path& file) {
   const ssize_t size = ::pread(fd.get(), header.data(), header.size(), 0);
   if (size < 0) return tl::unexpected(system_error(errno, "cannot read " + path));
   ClaimLog log(std::move(fd), std::move(path));
-  // A header is written at once: less is what a crash left of it, or zeros.
-  if (static_cast<std::size_t>(size) < kHeader || is_zeros(header)) return log;
-  if (auto read = log.read_header(header); !read) return tl::unexpected(read.error());
+  if (static_cast<std::size_t>(size) < kHeader) return log;
+  if (auto read = log.read_header(header); !read) {
+    const auto bytes = read_file(log.path_, kMaxFile);
+    if (!bytes || !is_unfinished(*bytes)) return tl::unexpected(read.error());
+  }
   return log;
 }
 
@@ -99,7 +104,7 @@ Result<void> ClaimLog::replay(const KeyedHash::Key& key, bool sync, const Take& 
   const auto bytes = read_file(path_, kMaxFile);
   if (!bytes) return tl::unexpected(bytes.error());
   if (!key_) {
-    if (bytes->size() >= kHeader && !is_zeros(*bytes)) return tl::unexpected(damaged(0));
+    if (bytes->size() >= kHeader && !is_unfinished(*bytes)) return tl::unexpected(damaged(0));
     return begin(key, sync);
   }
   if (*key_ != key) return error(ErrorCode::kCorrupt, path_ + " belongs to another database");

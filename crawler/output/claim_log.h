@@ -25,7 +25,7 @@ class ClaimLog {
   };
   using Take = std::function<void(const Claim&)>;
 
-  // Whether the file is a log, or one that a crash left empty.
+  // Whether the file is a log, or what a crash left of a new one.
   static bool is_one(const std::filesystem::path& file);
   // Opens the log, or creates an empty file, and locks it against others, this process included;
   // replay() follows. Errors: kInUse, kCorrupt, kUnsupportedVersion, kNoSpace, kIo.

@@ -179,6 +179,29 @@ TEST(ClaimLog, NothingButZerosIsANewLog) {
   }
 }
 
+// The same where a part of the header is there.
+TEST(ClaimLog, APartOfAHeaderAndZerosAreANewLog) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "CLAIMS";
+  const std::size_t header = write_log(file, {}).front();
+  const std::string whole = read(file);
+  ASSERT_EQ(whole.size(), header);
+  for (std::size_t part = 0; part < header; ++part) {
+    if (whole[part] == '\0') continue;
+    for (const std::size_t size : {header, header + 1, std::size_t{5000}}) {
+      SCOPED_TRACE(std::to_string(part) + " of " + std::to_string(size));
+      write(file, whole.substr(0, part) + std::string(size - part, '\0'));
+      EXPECT_TRUE(ClaimLog::is_one(file));
+      EXPECT_TRUE(replayed(file).log);
+      EXPECT_EQ(ClaimLog::open(file)->key(), kKey);
+      // Zeros are not all there is, so it was not a crash.
+      write(file, whole.substr(0, part) + std::string(size - part, '\0') + "x");
+      const auto damaged = replayed(file);
+      ASSERT_FALSE(damaged.log);
+    }
+  }
+}
+
 TEST(ClaimLog, KeepsItsKey) {
   const TemporaryDirectory directory;
   const auto file = directory / "CLAIMS";

@@ -101,13 +101,10 @@ Result<ClaimLog> ClaimLog::open(const std::filesystem::path& file) {
 
 Result<void> ClaimLog::replay(const KeyedHash::Key& key, bool sync, const Take& take) {
   const OneAtATime::Use use(using_);
+  if (!key_) return begin(key, sync);
+  if (*key_ != key) return error(ErrorCode::kCorrupt, path_ + " belongs to another database");
   const auto bytes = read_file(path_, kMaxFile);
   if (!bytes) return tl::unexpected(bytes.error());
-  if (!key_) {
-    if (bytes->size() >= kHeader && !is_unfinished(*bytes)) return tl::unexpected(damaged(0));
-    return begin(key, sync);
-  }
-  if (*key_ != key) return error(ErrorCode::kCorrupt, path_ + " belongs to another database");
   return replay(*bytes, take);
 }
 

@@ -363,8 +363,8 @@ void Fetcher::on_page(OpenLease open, HttpResponse response) {
   }
   auto url = Url::parse(open.lease.url);
   if (!url) return end(open, url.error().message, {}, response.sent);
-  // Without other requests to go on with, another thread's help would only take longer.
   queue_.note_size(response);
+  // Without other requests to go on with, another thread's help would only take longer.
   const bool shared = queue_.is_worth_sharing(response) && client_->active() > 0 &&
                       context_.unread_pages.has_readers(shard_);
   if (shared || !queue_.empty()) {

@@ -31,8 +31,10 @@ class Round:
         self.test, self.directory, self.options, self.rng = test, directory, options, rng
         self.number, self.kills_wanted = number, kills
         self.state_dir = directory / f"state-{number}"
+        # Many large pages would take long: each kill reads all WARC files.
+        sizes = [0, t.SHARED_BYTES] if options.pages < 10_000 else [0]
         self.site = t.SampleSite(options, directory, options.pages, seed=rng.randrange(1 << 30),
-                                 page_bytes=rng.choice([0, t.SHARED_BYTES]) if options.pages < 10_000 else 0)
+                                 page_bytes=rng.choice(sizes))
         self.config = self.write_config("crawl")
         self.ends = []  # of each run: how many requests the site's log had
         self.kinds = []

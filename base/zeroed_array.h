@@ -1,40 +1,41 @@
-// ZeroedArray: a large array of zeros, such as a cache, whose pages take time and memory only once
-// they are used.
+// ZeroedArray: a large array of zeros, such as a cache, that takes time and memory only once it is
+// used.
 #pragma once
 
-#include <cassert>
+#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
-#include <new>
-#include <type_traits>
+#include <vector>
+
+#include "base/take_pages.h"
+#include "base/zeroed_pages.h"
 
 namespace trawl {
 
-// Of values that are a T{} if all their bytes are zero.
+// Of values that are a T{} if all their bytes are zero. Places in it are used at random, most of
+// them read before they are written: so it takes memory in pieces, see take_pages(). For one
+// thread.
 template <class T>
 class ZeroedArray {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-
  public:
-  explicit ZeroedArray(std::size_t size)
-      : values_(static_cast<T*>(std::calloc(size, sizeof(T)))), size_(size) {
-    assert(size > 0);
-    if (values_ == nullptr) throw std::bad_alloc();
-  }
+  explicit ZeroedArray(std::size_t size) : values_(size), taken_(size / kPiece + 1) {}
 
-  std::size_t size() const noexcept { return size_; }
+  std::size_t size() const noexcept { return values_.size(); }
   T& operator[](std::size_t i) noexcept {
-    assert(i < size_);
-    return values_.get()[i];
+    if (!taken_[i / kPiece]) take(i / kPiece);
+    return values_[i];
   }
 
  private:
-  struct Free {
-    void operator()(T* values) const noexcept { std::free(values); }
-  };
-  std::unique_ptr<T, Free> values_;
-  std::size_t size_;
+  static constexpr std::size_t kPiece = (64u << 10) / sizeof(T);
+
+  void take(std::size_t piece) noexcept {
+    const std::size_t first = piece * kPiece;
+    static_cast<void>(take_pages(&values_[first], std::min(kPiece, size() - first) * sizeof(T)));
+    taken_[piece] = true;
+  }
+
+  const ZeroedPages<T> values_;
+  std::vector<bool> taken_;  // by piece
 };
 
 }  // namespace trawl

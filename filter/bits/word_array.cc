@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/free_memory.h"
+#include "base/take_pages.h"
 
 namespace trawl {
 
@@ -46,9 +47,10 @@ Result<WordArray> WordArray::allocate_unchecked(std::uint64_t words, std::string
   void* const memory = ::mmap(nullptr, words * kWordBytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return too_large(words, what);
-  // Huge pages cause fewer TLB misses. The result is ignored: the filter also works without them.
-  ::madvise(memory, words * kWordBytes, MADV_HUGEPAGE);
-  return WordArray(static_cast<std::atomic<std::uint64_t>*>(memory), words);
+  WordArray array(static_cast<std::atomic<std::uint64_t>*>(memory), words);
+  // Huge pages cause fewer TLB misses. The result is ignored: the filter works with either.
+  ::madvise(memory, array.bytes(), array.wants_huge_pages() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  return array;
 }
 
 void WordArray::store(std::uint64_t first, std::span<const std::uint64_t> from) const noexcept {
@@ -67,9 +69,13 @@ void WordArray::copy(std::uint64_t first, std::span<std::uint64_t> out) const no
 }
 
 void WordArray::take_pages() const noexcept {
+  if (trawl::take_pages(words_, bytes())) return;
   constexpr std::uint64_t kPageWords = 512;
-  for (std::uint64_t i = 0; i < size_; i += kPageWords)
-    words_[i].store(0, std::memory_order_relaxed);
+  for (std::uint64_t i = 0; i < size_; i += kPageWords) {
+    // Writes, but changes nothing; so relaxed.
+    std::uint64_t none = 0;
+    words_[i].compare_exchange_strong(none, 0, std::memory_order_relaxed);
+  }
 }
 
 WordArray::~WordArray() {

@@ -13,7 +13,7 @@
 namespace trawl {
 
 // Memory from mmap(): zeroed, aligned to cache lines, allocated by the kernel only when touched, in
-// huge pages where available. Movable; the words are as thread-safe as std::atomic.
+// huge pages where available, from 16 MiB on. Movable; the words are as thread-safe as std::atomic.
 class WordArray {
  public:
   // Errors: kNoSpace if the size is more than the free memory (see free_memory.h) or mmap() fails;
@@ -34,12 +34,15 @@ class WordArray {
 
   std::uint64_t size() const noexcept { return size_; }
   std::uint64_t bytes() const noexcept { return size_ * sizeof(std::uint64_t); }
+  // Not if it is small: the kernel clears each huge page as a whole, for which the first keys would
+  // wait a millisecond or two.
+  bool wants_huge_pages() const noexcept { return size_ >= kWordsOfHugePages; }
   std::atomic<std::uint64_t>* data() const noexcept { return words_; }
   // Writes `from` to the words from `first` on. No other thread may read them yet.
   void store(std::uint64_t first, std::span<const std::uint64_t> from) const noexcept;
   // Copies the words from `first` on to `out`; other threads may set bits meanwhile.
   void copy(std::uint64_t first, std::span<std::uint64_t> out) const noexcept;
-  // Touches all pages of a zeroed array, so that later writes cause no page faults.
+  // Takes memory for the whole array, so that later uses cause no page faults. Thread-safe.
   void take_pages() const noexcept;
   std::atomic<std::uint64_t>& operator[](std::uint64_t i) const noexcept {
     assert(i < size_);
@@ -47,6 +50,9 @@ class WordArray {
   }
 
  private:
+  // The TLB of a core has room for a good part of what is smaller.
+  static constexpr std::uint64_t kWordsOfHugePages = (std::uint64_t{16} << 20) / 8;
+
   WordArray(std::atomic<std::uint64_t>* words, std::uint64_t size) : words_(words), size_(size) {}
   std::atomic<std::uint64_t>* words_;
   std::uint64_t size_;

@@ -50,7 +50,9 @@ struct GrowingBloomFilter::State {
 
   struct Layer {
     explicit Layer(std::unique_ptr<Bits> of)
-        : bits(std::move(of)), room(bits->capacity, bits->inserted.sum()) {}
+        : bits(std::move(of)),
+          room(bits->capacity, bits->inserted.sum()),
+          pages_to_take(!bits->words.wants_huge_pages()) {}
 
     bool has(Fingerprint key) const noexcept {
       const BlockSpan blocks = bits->blocks();
@@ -64,7 +66,17 @@ struct GrowingBloomFilter::State {
     std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept {
       const std::size_t fresh = bits->kernels.insert_batch(bits->blocks(), keys, admitted);
       if (fresh > 0) bits->inserted.add(fresh);
+      // Relaxed: one thread is enough, no matter which.
+      if (pages_to_take.load(std::memory_order_relaxed)) take_pages_if_used();
       return fresh;
+    }
+    // Once a small layer has a key for each eight of its pages, nearly all will be used soon, each
+    // by a page fault; but one with few keys takes few pages.
+    void take_pages_if_used() noexcept {
+      constexpr std::uint64_t kPageBytes = 4096;
+      constexpr std::uint64_t kPagesForAKey = 8;
+      if (bits->inserted.sum() * kPagesForAKey < bits->words.bytes() / kPageBytes) return;
+      if (pages_to_take.exchange(false, std::memory_order_relaxed)) bits->words.take_pages();
     }
     // Opens the reserve. Returns false if it was open already, or if there is none.
     bool open_spare_room() noexcept {
@@ -79,6 +91,7 @@ struct GrowingBloomFilter::State {
     // Keys that are also in the previous layer. Only files of older versions have such keys.
     std::uint32_t also_in_previous = 0;
     std::atomic<bool> spare_opened{false};
+    std::atomic<bool> pages_to_take;  // see take_pages_if_used()
   };
 
   // The list of layers that an operation works with; immutable.

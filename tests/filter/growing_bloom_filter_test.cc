@@ -15,8 +15,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "base/mix.h"
+#include "base/take_pages.h"
 #include "filter/growing/growing_bloom_filter_state.h"
 #include "filter/snapshot/snapshot_reader.h"
 #include "filter/snapshot/snapshot_writer.h"
@@ -720,6 +722,37 @@ TEST(GrowingBloomFilter, ExpectedStatisticsAreThoseOfAFilterThatGrew) {
     EXPECT_NEAR(expected->current_rate, grown.current_rate, grown.current_rate * 0.01);
     EXPECT_NEAR(expected->fill, grown.fill, 0.01);
   }
+}
+
+// A page fault for each of 2,000 pages takes longer than all of a short crawl's other insertions.
+TEST(GrowingBloomFilter, TakesItsPagesOnceItIsUsed) {
+  const auto page_faults = [] {
+    rusage usage{};
+    EXPECT_EQ(::getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_minflt;
+  };
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer's memory would be counted, too";
+#endif
+  constexpr std::size_t kProbe = 1u << 20;
+  if (!take_pages(std::make_unique<char[]>(kProbe).get(), kProbe))
+    GTEST_SKIP() << "not by this kernel";
+  const auto insert = [&](GrowingBloomFilter& filter, std::uint64_t from, std::uint64_t to) {
+    const long before = page_faults();
+    for (std::uint64_t i = from; i < to; ++i) {
+      const Fingerprint key = nth_key(i);
+      EXPECT_FALSE(filter.contains(key));
+      EXPECT_TRUE(filter.insert(key));
+    }
+    return page_faults() - before;
+  };
+  GrowingBloomFilter other = make_growing({.capacity = 1'000, .false_positive_rate = 1e-9});
+  insert(other, 0, 100);  // what is done once
+  GrowingBloomFilter filter = make_growing({.capacity = 1'000'000, .false_positive_rate = 1e-9});
+  ASSERT_GT(filter.stats().memory_bytes, 4u << 20);
+  EXPECT_LE(insert(filter, 0, 10), 50) << "few keys take few pages";
+  insert(filter, 10, 1000);
+  EXPECT_LE(insert(filter, 1000, 20'000), 50);
 }
 
 class LayerFiles : public GrowingBloomFilterFile {

@@ -1,18 +1,8 @@
-// A table like a cuckoo filter's (Fan et al. 2014), but without moving entries: an entry goes into
-// the emptier of two buckets, and if both are full it is only counted in unknown_. Two choices keep
-// the loads of buckets close together, so that both are full only when nearly all are. All accesses
-// are relaxed: an entry is a single word, and WaitingDepths::full_fence() orders what another
-// thread must see.
+// All accesses are relaxed: see DepthTable.
 #include "frontier/commit/waiting_depths.h"
 
 #include <algorithm>
-#include <bit>
-#include <cassert>
-#include <new>
 
-#include <sys/mman.h>
-
-#include "base/mix.h"
 #include "frontier/store/url_identity.h"
 
 namespace trawl {
@@ -21,7 +11,6 @@ namespace {
 
 constexpr std::uint64_t kMarks = 1u << 17;
 constexpr std::uint64_t kMarkDepth = 0xFF;  // stands for this depth and all greater ones
-constexpr unsigned kDepthBits = 8;
 constexpr std::uint64_t kPage = 4096;
 
 template <class T>
@@ -37,113 +26,55 @@ constexpr std::uint64_t mark_of(Fingerprint key, std::uint32_t depth) noexcept {
 constexpr bool is_of(std::uint64_t mark, Fingerprint key) noexcept {
   return mark != 0 && ((mark ^ key.low) & ~kMarkDepth) == 0;
 }
-// Those bits of `high` first that differ within a bucket: see UrlIdentity.
-constexpr std::size_t place_of(Fingerprint key, std::size_t n) noexcept {
-  return static_cast<std::size_t>(scale_to(std::rotl(key.high, UrlIdentity::kBucketBits), n));
-}
 constexpr std::size_t mark_place(Fingerprint key) noexcept {
-  return place_of(key, kMarks);
+  return UrlIdentity::place_of(key, kMarks);
 }
 
 }  // namespace
 
-template <class T>
-WaitingDepths::Pages<T>::Pages(std::size_t n) : size_(n) {
-  // MAP_NORESERVE: the table may be larger than the machine's memory; what is used, takes some.
-  void* memory = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<T*>(memory);
+// Whole pages, if there is memory for two. The small table, of at most 65,536 entries, is in the
+// cache of a core, so that looking there first costs little.
+WaitingDepths::Sizes WaitingDepths::sizes_for(std::uint64_t max_bytes) noexcept {
+  constexpr std::uint64_t kPageBuckets = DepthTable::kPageBuckets;
+  constexpr std::uint64_t kMostOfSmall = 64 * kPageBuckets;
+  const auto whole_pages = [](std::uint64_t buckets) { return buckets - buckets % kPageBuckets; };
+  const std::uint64_t fit = (max_bytes - std::min(max_bytes, kMarks * sizeof(std::uint64_t))) /
+                            (DepthTable::kBucketBytes + 1);
+  if (fit < 2 * kPageBuckets) return {.small = 1, .table = std::max<std::uint64_t>(1, fit)};
+  const std::uint64_t small = whole_pages(std::clamp(fit / 4, kPageBuckets, kMostOfSmall));
+  return {.small = small, .table = whole_pages(fit - small)};
 }
 
-template <class T>
-void WaitingDepths::Pages<T>::unmap(void* data, std::size_t bytes) noexcept {
-  ::munmap(data, bytes);
-}
+WaitingDepths::WaitingDepths(std::uint64_t max_bytes) : WaitingDepths(sizes_for(max_bytes)) {}
 
-// Whole pages, if there is memory for one.
-std::size_t WaitingDepths::buckets_for(std::uint64_t max_bytes) noexcept {
-  const std::uint64_t fit =
-      (max_bytes - std::min(max_bytes, kMarks * sizeof(std::uint64_t))) / (sizeof(Bucket) + 1);
-  return fit < kPageBuckets ? std::max<std::uint64_t>(1, fit) : fit - fit % kPageBuckets;
-}
-
-WaitingDepths::WaitingDepths(std::uint64_t max_bytes)
-    : buckets_(buckets_for(max_bytes)), unknown_(buckets_.size()), marks_(kMarks) {}
-
-WaitingDepths::~WaitingDepths() = default;
-
-// The upper half and a part of the lower one choose the buckets; the rest is the tag. Both buckets
-// are on one page, so that a URL costs one page fault and one entry of the TLB. A page of 1,024
-// entries is full before all are only when nearly all are.
-WaitingDepths::Places WaitingDepths::places_of(Fingerprint key) const noexcept {
-  const auto tag = static_cast<std::uint32_t>(key.low >> kDepthBits & 0xFFFFFF);
-  const std::size_t first = place_of(key, buckets_.size());
-  const std::size_t page = first - first % kPageBuckets;
-  // Never 0, since an entry of 0 is free.
-  return {.first = first,
-          .second = page + static_cast<std::size_t>(
-                               scale_to(key.low, std::min(kPageBuckets, buckets_.size() - page))),
-          .tag = std::max<std::uint32_t>(tag, 1) << kDepthBits};
-}
+WaitingDepths::WaitingDepths(Sizes sizes)
+    : small_(sizes.small), table_(sizes.table), unknown_(sizes.table), marks_(kMarks) {}
 
 template <class Visit>
-void WaitingDepths::visit_entries(const Places& places, Visit visit) const noexcept {
-  const auto visit_bucket = [&](std::size_t bucket) {
-    for (Entry& entry : buckets_[bucket].entries) {
-      const std::uint32_t value = entry.load(std::memory_order_relaxed);
-      if ((value & ~kMaxDepth) == places.tag && !visit(entry, value)) return false;
-    }
-    return true;
-  };
-  if (visit_bucket(places.first) && places.second != places.first) visit_bucket(places.second);
+void WaitingDepths::visit_entries(Fingerprint key, Visit visit) const noexcept {
+  if (small_.visit_entries(key, visit) && uses_table()) table_.visit_entries(key, visit);
 }
 
-WaitingDepths::Depths WaitingDepths::find(const Places& places) const noexcept {
+WaitingDepths::Depths WaitingDepths::find(Fingerprint key) const noexcept {
   Depths depths;
-  visit_entries(places, [&](const Entry&, std::uint32_t value) {
+  visit_entries(key, [&](const DepthTable::Entry&, std::uint32_t depth) {
     depths.any = true;
-    depths.least = std::min(depths.least, value & kMaxDepth);
-    depths.greatest = std::max(depths.greatest, value & kMaxDepth);
+    depths.least = std::min(depths.least, depth);
+    depths.greatest = std::max(depths.greatest, depth);
     return true;
   });
   return depths;
 }
 
-bool WaitingDepths::add_to(std::size_t bucket, std::uint32_t entry) noexcept {
-  assert(entry != 0);
-  for (Entry& place : buckets_[bucket].entries) {
-    std::uint32_t free = 0;
-    // Relaxed: see the head of this file.
-    if (place.load(std::memory_order_relaxed) == 0 &&
-        place.compare_exchange_strong(free, entry, std::memory_order_relaxed))
-      return true;
-  }
-  return false;
-}
-
 void WaitingDepths::add(Fingerprint key, std::uint32_t depth) noexcept {
   if (depth == 0) return;
   raise(deepest_, depth);
-  const Places places = places_of(key);
-  const std::uint32_t entry = places.tag | std::min(depth, kMaxDepth);
-  // Writes, but changes nothing: a page that is read first costs two page faults.
-  std::uint32_t none = 0;
-  buckets_[places.first].entries[0].compare_exchange_strong(none, 0, std::memory_order_relaxed);
-  const auto free_in = [&](std::size_t bucket) {
-    return std::ranges::count_if(buckets_[bucket].entries, [](const Entry& place) {
-      return place.load(std::memory_order_relaxed) == 0;
-    });
-  };
-  // The emptier bucket first.
-  const bool swap = free_in(places.second) > free_in(places.first);
-  if (add_to(swap ? places.second : places.first, entry) ||
-      add_to(swap ? places.first : places.second, entry)) {
-    if (touched_.load(std::memory_order_relaxed) < buckets_.size())
-      touched_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  raise(unknown_[places.first], static_cast<std::uint8_t>(std::min(depth, kMaxDepth)));
+  if (small_.add(key, depth)) return;
+  // Before the entry, so that a thread that must see the entry looks into the table.
+  if (touched_.load(std::memory_order_relaxed) < table_.buckets())
+    touched_.fetch_add(1, std::memory_order_relaxed);
+  if (table_.add(key, depth)) return;
+  add_unknown(table_.bucket_of(key), depth);
   overflowed_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -151,29 +82,28 @@ void WaitingDepths::remove(Fingerprint key, std::uint32_t depth) noexcept {
   const OneAtATime::Use use(removing_);
   if (depth == 0) return;
   // Of several entries, prefer one with this depth.
-  Entry* found = nullptr;
+  DepthTable::Entry* found = nullptr;
   const std::uint32_t wanted = std::min(depth, kMaxDepth);
-  visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
+  visit_entries(key, [&](DepthTable::Entry& entry, std::uint32_t its_depth) {
     found = &entry;
-    return (value & kMaxDepth) != wanted;
+    return its_depth != wanted;
   });
-  if (found != nullptr) found->store(0, std::memory_order_relaxed);
+  if (found != nullptr) DepthTable::free(*found);
 }
 
 void WaitingDepths::remove_double(Fingerprint key) noexcept {
   const OneAtATime::Use use(removing_);
   int n = 0;
-  visit_entries(places_of(key), [&](const Entry&, std::uint32_t) { return ++n < 2; });
+  visit_entries(key, [&](const DepthTable::Entry&, std::uint32_t) { return ++n < 2; });
   if (n == 2) remove(key, kMaxDepth);
 }
 
 void WaitingDepths::lower(Fingerprint key, std::uint32_t depth) noexcept {
   const OneAtATime::Use use(removing_);
   if (depth >= kMaxDepth) return;
-  visit_entries(places_of(key), [&](Entry& entry, std::uint32_t value) {
+  visit_entries(key, [&](DepthTable::Entry& entry, std::uint32_t its_depth) {
     // Only the committer changes an entry that is in use.
-    if ((value & kMaxDepth) > depth)
-      entry.store((value & ~kMaxDepth) | depth, std::memory_order_relaxed);
+    if (its_depth > depth) DepthTable::set_depth(entry, depth);
     return true;
   });
 }
@@ -182,28 +112,36 @@ void WaitingDepths::assume_others(std::uint32_t depth) noexcept {
   if (depth == 0) return;
   raise(deepest_, depth);
   for (std::size_t i = 0; i < unknown_.size(); ++i)
-    raise(unknown_[i], static_cast<std::uint8_t>(std::min(depth, kMaxDepth)));
+    add_unknown(i, depth);
+}
+
+void WaitingDepths::add_unknown(std::size_t bucket, std::uint32_t depth) noexcept {
+  const auto capped = static_cast<std::uint8_t>(std::min(depth, kMaxDepth));
+  raise(deepest_unknown_, capped);
+  raise(unknown_[bucket], capped);
+}
+
+std::uint32_t WaitingDepths::greatest_unknown(Fingerprint key) const noexcept {
+  if (deepest_unknown_.load(std::memory_order_relaxed) == 0) return 0;
+  return unknown_[table_.bucket_of(key)].load(std::memory_order_relaxed);
 }
 
 bool WaitingDepths::is_deeper(Fingerprint key, std::uint32_t depth,
                               bool noted_lately) const noexcept {
-  const Places places = places_of(key);
-  const Depths depths = find(places);
+  const Depths depths = find(key);
   if (!depths.any && noted_lately) return false;
-  const std::uint32_t greatest =
-      depths.any ? depths.greatest : unknown_[places.first].load(std::memory_order_relaxed);
+  const std::uint32_t greatest = depths.any ? depths.greatest : greatest_unknown(key);
   return greatest > depth || greatest == kMaxDepth;
 }
 
 bool WaitingDepths::may_be_noted(Fingerprint key, std::uint32_t depth) const noexcept {
   if (depth == 0 || !has_notes()) return false;
-  const Depths depths = find(places_of(key));
+  const Depths depths = find(key);
   return !depths.any || depth >= kMaxDepth || depths.least < depth;
 }
 
 bool WaitingDepths::may_wait(Fingerprint key) const noexcept {
-  const Places places = places_of(key);
-  return find(places).any || unknown_[places.first].load(std::memory_order_relaxed) > 0;
+  return find(key).any || greatest_unknown(key) > 0;
 }
 
 bool WaitingDepths::mark(Fingerprint key, std::uint32_t depth) noexcept {
@@ -227,16 +165,15 @@ void WaitingDepths::unmark(Fingerprint key) noexcept {
 }
 
 void WaitingDepths::prefetch(Fingerprint key) const noexcept {
-  const Places places = places_of(key);
-  __builtin_prefetch(&buckets_[places.first]);
-  __builtin_prefetch(&buckets_[places.second]);
+  if (uses_table()) table_.prefetch(key);
 }
 
 // At most one page for each bucket; marks are left only if any depth is above 0.
 std::uint64_t WaitingDepths::memory() const noexcept {
   if (!any_deeper(0)) return 0;
-  return marks_.bytes() + std::min(buckets_.bytes() + unknown_.bytes(),
-                                   kPage * touched_.load(std::memory_order_relaxed));
+  const std::uint64_t table = table_.bytes() + unknown_.bytes();
+  return marks_.bytes() + small_.bytes() +
+         std::min(table, kPage * touched_.load(std::memory_order_relaxed));
 }
 
 }  // namespace trawl

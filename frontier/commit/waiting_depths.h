@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,27 +9,29 @@
 #include "trawl/fingerprint.h"
 
 #include "base/one_thread.h"
+#include "base/zeroed_pages.h"
+#include "frontier/commit/depth_table.h"
 
 namespace trawl {
 
 // The depth of a repeated offer must be noted iff the URL waits (is queued, leased, deferred or set
 // aside) with a greater depth. The store has no index by fingerprint, so each URL that waits with a
-// depth above 0 has an entry of 4 bytes here: 24 bits of its fingerprint, and its smallest depth.
-// The entry is in one of two buckets of 16 entries, each a cache line, both on one page;
-// fingerprints are keyed, so that nobody can fill chosen buckets. Of two URLs with the same 24 bits
-// in the same buckets (a probability of 2 in a million) the greater depth counts, until a smaller
+// depth above 0 has an entry of 4 bytes here, in a DepthTable, with its smallest depth. Of two URLs
+// with the same entry (a probability of 4 in a million) the greater depth counts, until a smaller
 // one is noted for either.
 //
-// Memory is bounded. For URLs that find both buckets full, the first bucket remembers only the
-// greatest of their depths: a URL without an entry there may have any depth up to that, so that its
-// smaller depth is noted rather than missed.
+// There are two tables. The first is small, so that the URLs of a short crawl share its pages; they
+// would each take a page of the other, which has most of the memory.
+//
+// Memory is bounded. Of URLs that find no room, the second table's bucket remembers only the
+// greatest depth: a URL without an entry may have any depth up to that, so that its smaller depth
+// is noted rather than missed.
 //
 // Any thread may call add(), mark() and the const members; one thread at a time, the committer,
 // calls remove(), remove_double() and lower().
 class WaitingDepths {
  public:
   explicit WaitingDepths(std::uint64_t max_bytes);
-  ~WaitingDepths();
 
   // A URL waits from now on. One that waits twice is added twice.
   void add(Fingerprint key, std::uint32_t depth) noexcept;
@@ -56,7 +57,7 @@ class WaitingDepths {
   bool may_wait(Fingerprint key) const noexcept;
   // Many URLs found no room: adding more hardly helps.
   bool is_full() const noexcept {
-    return overflowed_.load(std::memory_order_relaxed) > buckets_.size() / 4;
+    return overflowed_.load(std::memory_order_relaxed) > table_.buckets() / 4;
   }
 
   // One thread may offer a URL again before the thread that admits it has called add(). So a thread
@@ -80,60 +81,37 @@ class WaitingDepths {
   std::uint64_t memory() const noexcept;
 
  private:
-  static constexpr std::size_t kWays = 16;
-  static constexpr std::uint32_t kMaxDepth = 0xFF;  // stands for this depth and all greater ones
-  using Entry = std::atomic<std::uint32_t>;         // 0: free
-  struct alignas(64) Bucket {
-    Entry entries[kWays];
-  };
-  static constexpr std::size_t kPageBuckets = 4096 / sizeof(Bucket);
-  static std::size_t buckets_for(std::uint64_t max_bytes) noexcept;
-  // Zeroed memory from mmap(): page-aligned, and allocated by the kernel only when touched.
-  template <class T>
-  class Pages {
-   public:
-    explicit Pages(std::size_t n);
-    ~Pages() { unmap(data_, bytes()); }
-    Pages(const Pages&) = delete;
-    Pages& operator=(const Pages&) = delete;
-    T& operator[](std::size_t i) const noexcept {
-      assert(i < size_);
-      return data_[i];
-    }
-    std::size_t size() const noexcept { return size_; }
-    std::size_t bytes() const noexcept { return size_ * sizeof(T); }
-
-   private:
-    static void unmap(void* data, std::size_t bytes) noexcept;
-
-    T* data_;
-    std::size_t size_;
-  };
-
-  struct Places {
-    std::size_t first;
-    std::size_t second;
-    std::uint32_t tag;
+  static constexpr std::uint32_t kMaxDepth = DepthTable::kMaxDepth;
+  struct Sizes {  // in buckets
+    std::size_t small;
+    std::size_t table;
   };
   struct Depths {
     bool any = false;
     std::uint32_t least = kMaxDepth;
     std::uint32_t greatest = 0;
   };
-  Places places_of(Fingerprint key) const noexcept;
-  Depths find(const Places& places) const noexcept;
-  // Calls `visit` with each entry of the URL and its value, until it returns false.
-  template <class Visit>
-  void visit_entries(const Places& places, Visit visit) const noexcept;
-  bool add_to(std::size_t bucket, std::uint32_t entry) noexcept;
 
-  const Pages<Bucket> buckets_;
-  const Pages<std::atomic<std::uint8_t>>
-      unknown_;  // by first bucket: the greatest depth without an entry
-  const Pages<std::atomic<std::uint64_t>> marks_;
+  explicit WaitingDepths(Sizes sizes);
+  static Sizes sizes_for(std::uint64_t max_bytes) noexcept;
+  bool uses_table() const noexcept { return touched_.load(std::memory_order_relaxed) > 0; }
+  Depths find(Fingerprint key) const noexcept;
+  // Calls `visit` with each entry of the URL and its depth, until it returns false.
+  template <class Visit>
+  void visit_entries(Fingerprint key, Visit visit) const noexcept;
+  void add_unknown(std::size_t bucket, std::uint32_t depth) noexcept;
+  std::uint32_t greatest_unknown(Fingerprint key) const noexcept;
+
+  DepthTable small_;
+  DepthTable table_;
+  // By the first bucket in `table_`: the greatest depth without an entry.
+  const ZeroedPages<std::atomic<std::uint8_t>> unknown_;
+  const ZeroedPages<std::atomic<std::uint64_t>> marks_;
   std::atomic<std::uint32_t> deepest_{0};
+  std::atomic<std::uint8_t> deepest_unknown_{0};
   std::atomic<std::uint64_t> overflowed_{0};  // URLs without an entry
-  std::atomic<std::uint64_t> touched_{0};     // upper bound of touched buckets, for memory()
+  // Upper bound of the buckets of `table_` that were touched, or are about to be.
+  std::atomic<std::uint64_t> touched_{0};
   std::atomic<bool> has_notes_{false};
   OneAtATime removing_;
 };

@@ -1,7 +1,9 @@
 // UrlIdentity: what a URL and a queue are known by, its fingerprint and its HostId.
 #pragma once
 
+#include <bit>
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +34,11 @@ class UrlIdentity {
   UrlIdentity(const KeyedHash& hash, Profile profile, std::uint32_t buckets = 0)
       : hash_(hash), canonicalizer_(std::move(profile)), buckets_(buckets) {
     assert(buckets <= 1u << kBucketBits);
+  }
+
+  // A place in a table of n, by the bits that differ within a bucket first.
+  static constexpr std::size_t place_of(Fingerprint key, std::size_t n) noexcept {
+    return static_cast<std::size_t>(scale_to(std::rotl(key.high, kBucketBits), n));
   }
 
   const KeyedHash& hash() const noexcept { return hash_; }

@@ -3,16 +3,21 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "frontier/store/memory_plan.h"
 
 namespace trawl {
 namespace {
 
 constexpr std::uint64_t kMuch = 3u << 20;
-constexpr std::uint64_t kLittle = 1u << 20;  // that marks take; one bucket is left
+constexpr std::uint64_t kLittle = 1u << 20;  // that marks take; one bucket of each table is left
 
 Fingerprint key_of_url(std::uint64_t i) {
   static const KeyedHash hash = KeyedHash::from_seed(1);
@@ -98,13 +103,33 @@ TEST(WaitingDepths, AsManyFitAsTheMemoryIsFor) {
     wrong += depths.is_deeper(key_of_url(i), 1 + i % 7) ? 1 : 0;
     waiting += depths.may_wait(key_of_url(n + i)) ? 1 : 0;
   }
-  // 24 bits in 32 places: two in a million.
+  // 24 bits in 64 places: four in a million.
   EXPECT_LE(wrong, 10u);
   EXPECT_LE(waiting, 10u);
   for (std::uint64_t i = 0; i < n; ++i)
     depths.remove(key_of_url(i), 1 + i % 7);
   for (std::uint64_t i = 0; i < n; ++i)
     ASSERT_FALSE(depths.may_wait(key_of_url(i))) << i;
+}
+
+TEST(WaitingDepths, FewShareTheirPages) {
+  const std::uint64_t ordinary = MemoryPlan::of(256u << 20).depths;
+  constexpr std::uint64_t kFew = 50'000;
+  constexpr std::uint64_t kMany = 100'000;
+  WaitingDepths depths(ordinary);
+  for (std::uint64_t i = 0; i < kFew; ++i)
+    depths.add(key_of_url(i), 1);
+  EXPECT_LE(depths.memory(), kLittle + (256u << 10));
+  for (std::uint64_t i = kFew; i < kMany; ++i)
+    depths.add(key_of_url(i), 2);
+  EXPECT_GT(depths.memory(), kLittle + (256u << 10));
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(depths.is_deeper(key_of_url(i), i < kFew ? 0 : 1)) << i;
+    depths.lower(key_of_url(i), 0);
+    ASSERT_FALSE(depths.is_deeper(key_of_url(i), 0)) << i;
+    depths.remove(key_of_url(i), 1);
+    ASSERT_FALSE(depths.may_wait(key_of_url(i))) << i;
+  }
 }
 
 TEST(WaitingDepths, M1_WithoutRoomMoreIsDeeperNotLess) {
@@ -129,17 +154,17 @@ TEST(WaitingDepths, OthersMayBeAnywhere) {
   EXPECT_FALSE(depths.is_deeper(key_of_url(1), 2)) << "of this one the depth is known";
 }
 
-// One of two threads sees what the other did.
-TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
-  constexpr std::uint64_t kRounds = 3'000;
-  WaitingDepths depths(kMuch);
+// In each round one of two threads sees what the other did with URL `i`, in `depths_of(i)`.
+void expect_a_mark_or_the_url_is_seen(
+    std::uint64_t rounds, const std::function<WaitingDepths&(std::uint64_t)>& depths_of) {
   std::atomic<std::uint64_t> round{0}, done{0};
   std::atomic<int> missed{0};
   std::atomic<bool> saw_mark{false};
   std::thread offers([&] {
-    for (std::uint64_t i = 1; i <= kRounds; ++i) {
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
       while (round.load() < i)
         std::this_thread::yield();
+      WaitingDepths& depths = depths_of(i);
       static_cast<void>(depths.mark(key_of_url(i), 3));
       WaitingDepths::full_fence();
       const bool saw_url = depths.is_deeper(key_of_url(i), 3);
@@ -149,8 +174,9 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
       done.store(0);
     }
   });
-  for (std::uint64_t i = 1; i <= kRounds; ++i) {
+  for (std::uint64_t i = 1; i <= rounds; ++i) {
     const Fingerprint key = key_of_url(i);
+    WaitingDepths& depths = depths_of(i);
     round.store(i);
     depths.add(key, 9);
     WaitingDepths::full_fence();
@@ -161,6 +187,26 @@ TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
   }
   offers.join();
   EXPECT_EQ(missed.load(), 0);
+}
+
+TEST(WaitingDepths, AMarkOrTheUrlIsSeen) {
+  WaitingDepths depths(kMuch);
+  expect_a_mark_or_the_url_is_seen(3'000, [&](std::uint64_t) -> WaitingDepths& { return depths; });
+}
+
+// Also if the URL is the first for which the small table has no room.
+TEST(WaitingDepths, AMarkOrTheFirstUrlOfTheSecondTableIsSeen) {
+  constexpr std::uint64_t kRounds = 200;
+  constexpr std::uint64_t kRoom = 16;  // of one bucket
+  std::vector<std::unique_ptr<WaitingDepths>> tables;
+  for (std::uint64_t i = 0; i <= kRounds; ++i) {
+    tables.push_back(std::make_unique<WaitingDepths>(kLittle));
+    for (std::uint64_t other = 0; other < kRoom; ++other)
+      tables.back()->add(key_of_url(1'000'000 + other), 1);
+  }
+  expect_a_mark_or_the_url_is_seen(kRounds,
+                                   [&](std::uint64_t i) -> WaitingDepths& { return *tables[i]; });
+  EXPECT_FALSE(tables[1]->is_full()) << "it had room there";
 }
 
 TEST(WaitingDepths, MarksAreOfTheSmallestDepthOfOneUrl) {

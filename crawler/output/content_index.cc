@@ -105,19 +105,24 @@ Result<GrowingBloomFilter> make_filter(std::uint64_t bodies, const KeyedHash& ha
 }  // namespace
 
 struct ContentIndex::State {
-  State(std::unique_ptr<ContentStore> made, ClaimLog opened, GrowingBloomFilter empty, bool synced)
+  State(std::unique_ptr<ContentStore> made, ClaimLog opened, const KeyedHash& keyed,
+        const Options& options)
       : store(std::move(made)),
         log(std::move(opened)),
-        filter(std::move(empty)),
-        hash(filter.hash()) {
-    writes.sync = synced;
+        hash(keyed),
+        expected_bodies(options.expected_bodies) {
+    writes.sync = options.sync;
     writes.memtable_insert_hint_per_batch = true;
   }
 
   const std::unique_ptr<ContentStore> store;
   ClaimLog log;
-  GrowingBloomFilter filter;
   const KeyedHash hash;  // of the digests; the store holds only fingerprints
+  const std::uint64_t expected_bodies;
+  // Of all bodies, in front of the store, and only together with it.
+  std::optional<GrowingBloomFilter> filter;
+  // Whether the store is open. Until then all claims are in `claimed`. Set with `mutex` held.
+  std::atomic<bool> stored{false};
   rocksdb::WriteOptions writes;
   std::atomic<std::uint64_t> bodies{0};
   std::optional<Error> failure;  // of a commit
@@ -127,8 +132,6 @@ struct ContentIndex::State {
   std::vector<ClaimLog::Claim> claims;
   mutable Mutex mutex;
   std::unordered_map<Fingerprint, std::string, HashOfFingerprint> claimed TRAWL_GUARDED_BY(mutex);
-  // Whether the store is open. Until then all claims are in `claimed`.
-  bool stored TRAWL_GUARDED_BY(mutex) = false;
   std::atomic<std::uint64_t> claimed_bytes{0};
 
   Result<std::optional<FirstCopy>> decoded(std::string_view record) const {
@@ -138,13 +141,15 @@ struct ContentIndex::State {
   }
 
   Result<std::optional<FirstCopy>> read(Fingerprint digest) const {
-    if (!filter.contains(digest)) return std::nullopt;
+    // acquire: pairs with set_stored(), so that the filter and the store can be used.
+    if (stored.load(std::memory_order_acquire) && !filter->contains(digest)) return std::nullopt;
     {
       // Before the store: claims are removed here only when the store has them.
       const MutexLock lock(mutex);
       if (const auto found = claimed.find(digest); found != claimed.end())
         return decoded(found->second);
-      if (!stored) return std::nullopt;
+      // Relaxed: it is set with the lock.
+      if (!stored.load(std::memory_order_relaxed)) return std::nullopt;
     }
     rocksdb::PinnableSlice record;
     auto& database = store->database();
@@ -161,8 +166,12 @@ struct ContentIndex::State {
   }
   // Holds a claim in memory, instead of a former one of the body. `is_new`: there was none.
   ClaimLog::Claim keep(Fingerprint digest, std::string&& record, bool is_new);
+  // release: pairs with read().
+  void set_stored() TRAWL_REQUIRES(mutex) { stored.store(true, std::memory_order_release); }
   // Takes what is in the directory.
   Result<void> restore();
+  // Makes the filter, for at least so many at first, with the bodies of `claims`.
+  Result<void> begin_filter(std::uint64_t capacity);
   // Moves the claims in the log to the database.
   Result<void> move_claims();
   // Enters the digests of the store in the filter.
@@ -200,13 +209,23 @@ ClaimLog::Claim ContentIndex::State::keep(Fingerprint digest, std::string&& reco
   } else {
     *std::ranges::find(claims, digest, &ClaimLog::Claim::body) = claim;
   }
-  filter.insert(digest);
+  if (filter) filter->insert(digest);
   if (added && is_new) bodies.fetch_add(1, std::memory_order_relaxed);
   return claim;
 }
 
+Result<void> ContentIndex::State::begin_filter(std::uint64_t capacity) {
+  auto made = make_filter(std::max(capacity, expected_bodies), hash);
+  if (!made) return tl::unexpected(made.error());
+  filter.emplace(*std::move(made));
+  for (const ClaimLog::Claim& claim : claims)
+    filter->insert(claim.body);
+  return {};
+}
+
 Result<void> ContentIndex::State::move_claims() {
   if (!store->is_open()) {
+    if (auto begun = begin_filter(claims.size()); !begun) return begun;
     if (auto made = store->open(hash.key()); !made) return tl::unexpected(made.error());
   }
   if (auto stored = store_claims(*store, claims, writes); !stored) return stored;
@@ -217,7 +236,7 @@ Result<void> ContentIndex::State::move_claims() {
   decltype(claimed) moved;  // freed after the lock
   const MutexLock lock(mutex);
   claimed.swap(moved);
-  stored = true;
+  set_stored();
   return {};
 }
 
@@ -231,7 +250,7 @@ Result<void> ContentIndex::State::recount() {
   bool ignored[kFilterBatch];
   std::uint64_t count = 0;
   const auto insert = [&] {
-    filter.insert_batch(fingerprints, std::span(ignored, fingerprints.size()));
+    filter->insert_batch(fingerprints, std::span(ignored, fingerprints.size()));
     count += fingerprints.size();
     fingerprints.clear();
   };
@@ -255,12 +274,13 @@ Result<void> ContentIndex::State::restore() {
   });
   if (!replayed) return tl::unexpected(store->file_error(replayed.error(), "open"));
   if (!store->is_open()) return {};
+  if (auto begun = begin_filter(store->estimated_records()); !begun) return begun;
   if (!claims.empty()) {
     if (auto moved = move_claims(); !moved) return moved;
   }
   {
     const MutexLock lock(mutex);
-    stored = true;
+    set_stored();
   }
   return recount();
 }
@@ -276,17 +296,13 @@ Result<std::unique_ptr<ContentIndex>> ContentIndex::open(const std::filesystem::
   auto log = ClaimLog::open(log_path(directory));
   if (!log) return tl::unexpected(store->file_error(log.error(), "open"));
   KeyedHash::Key key = log->key() ? *log->key() : KeyedHash::random().key();
-  std::uint64_t expected = options.expected_bodies;
   if (store->exists()) {
     const auto opened = store->open(key);
     if (!opened) return tl::unexpected(opened.error());
     key = *opened;
-    expected = std::max(expected, store->estimated_records());
   }
-  auto filter = make_filter(expected, KeyedHash::from_key(key));
-  if (!filter) return tl::unexpected(filter.error());
   auto state =
-      std::make_unique<State>(std::move(store), *std::move(log), *std::move(filter), options.sync);
+      std::make_unique<State>(std::move(store), *std::move(log), KeyedHash::from_key(key), options);
   if (auto restored = state->restore(); !restored) return tl::unexpected(restored.error());
   return std::unique_ptr<ContentIndex>(new ContentIndex(std::move(state)));
 }
@@ -338,8 +354,11 @@ std::uint64_t ContentIndex::bodies() const {
 }
 
 std::uint64_t ContentIndex::memory() const {
-  return state_->store->memory() + state_->filter.stats().memory_bytes +
-         state_->claimed_bytes.load(std::memory_order_relaxed);
+  const State& state = *state_;
+  // acquire: pairs with set_stored().
+  const bool stored = state.stored.load(std::memory_order_acquire);
+  return state.store->memory() + (stored ? state.filter->stats().memory_bytes : 0) +
+         state.claimed_bytes.load(std::memory_order_relaxed);
 }
 
 }  // namespace trawl

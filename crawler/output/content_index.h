@@ -21,8 +21,8 @@ struct FirstCopy {
   friend bool operator==(const FirstCopy&, const FirstCopy&) = default;
 };
 
-// Maps digests to first copies, exactly: a log of the newest claims, a small database once they
-// were thousands, and in front a filter, so that new bodies cost no read. Only find() is
+// Maps digests to first copies, exactly: a log of the newest claims, and once they were thousands a
+// small database, with a filter in front, so that new bodies cost no read. Only find() is
 // thread-safe, also during claim() and commit(). Memory: 16 MiB and about two bytes a body,
 // bounded.
 class ContentIndex {

@@ -311,9 +311,11 @@ TEST(ContentIndex, FindsWhileAnotherThreadClaims) {
   std::atomic<int> wrong{0};
   for (int reader = 0; reader < 2; ++reader) {
     readers.emplace_back([&] {
-      for (int i = 0; i < kBodies; ++i) {
+      // Around the newest, also while the claims move to a database for the first time.
+      for (int known = 0, step = 0; known < kBodies; ++step) {
         // acquire: pairs with the release below, so that what is known to be claimed is found.
-        const int known = claimed.load(std::memory_order_acquire);
+        known = claimed.load(std::memory_order_acquire);
+        const int i = step % 2 == 0 ? std::max(known - 5, 0) + step % 10 : step % (known + 1);
         const auto found = index->find(digest_of(i));
         const bool right = found && (*found ? **found == copy_of(i) : i >= known);
         wrong += right ? 0 : 1;

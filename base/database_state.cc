@@ -164,6 +164,16 @@ Result<DatabaseState> prepare_database(const fs::path& directory) {
   return prepare(directory).map_error(with_advice);
 }
 
+int table_opening_threads(const fs::path& directory) {
+  constexpr int kTablesOfOne = 8;
+  constexpr int kMost = 16;
+  int tables = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    tables += it->path().extension() == ".sst" ? 1 : 0;
+  return std::clamp(tables / kTablesOfOne, 1, kMost);
+}
+
 Result<void> sync_database(const fs::path& directory) {
   std::vector<fs::path> files;
   if (auto found = look_into(directory, files); !found)

@@ -36,6 +36,10 @@ bool holds_database_files(const std::filesystem::path& directory);
 // removed. Errors: those of the file system, with advice.
 Result<DatabaseState> prepare_database(const std::filesystem::path& directory);
 
+// With how many threads RocksDB should open the tables (max_file_opening_threads). It starts that
+// many for each column family, 16 by default, even where there are no tables.
+int table_opening_threads(const std::filesystem::path& directory);
+
 // Makes the files of a new database durable, if they were written without syncs. Errors: as above.
 Result<void> sync_database(const std::filesystem::path& directory);
 

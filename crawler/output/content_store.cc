@@ -51,8 +51,7 @@ Result<KeyedHash::Key> ContentStore::open(const KeyedHash::Key& key_if_new) {
   if (*prepared == DatabaseState::kHeadless)
     return tl::unexpected(damaged("its file CURRENT is missing"));
   auto options = options_with(cache_, write_buffers_);
-  // RocksDB starts the threads even if there are no files to open.
-  if (*prepared == DatabaseState::kNew) options.max_file_opening_threads = 1;
+  options.max_file_opening_threads = table_opening_threads(directory_);
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(options, directory_.string(), &opened);
   if (!status.ok()) return tl::unexpected(store_error(status, "open"));

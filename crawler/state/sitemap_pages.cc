@@ -120,8 +120,10 @@ Result<std::unique_ptr<SitemapPages>> SitemapPages::open(const std::filesystem::
     return tl::unexpected(
         database_error(directory, rocksdb::Status::Corruption("its file CURRENT is missing")));
   }
+  auto options = database_options();
+  options.max_file_opening_threads = table_opening_threads(directory);
   rocksdb::DB* opened = nullptr;
-  const auto status = rocksdb::DB::Open(database_options(), directory.string(), &opened);
+  const auto status = rocksdb::DB::Open(options, directory.string(), &opened);
   if (!status.ok()) return tl::unexpected(database_error(directory, status));
   std::unique_ptr<rocksdb::DB> database(opened);
   const auto hash = hash_of(*database, directory);

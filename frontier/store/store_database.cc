@@ -13,6 +13,16 @@
 
 namespace trawl {
 
+namespace {
+
+RocksOptions options_for(const std::filesystem::path& directory, const MemoryPlan& memory) {
+  auto options = RocksOptions::of(memory);
+  options.database.max_file_opening_threads = table_opening_threads(directory);
+  return options;
+}
+
+}  // namespace
+
 StoreDatabase::StoreDatabase(const std::filesystem::path& directory, RocksOptions options)
     : directory_(directory),
       options_(std::move(options)),
@@ -34,7 +44,7 @@ StoreDatabase::~StoreDatabase() {
 
 Result<std::unique_ptr<StoreDatabase>> StoreDatabase::open(const std::filesystem::path& directory,
                                                            const MemoryPlan& memory) {
-  auto options = RocksOptions::of(memory);
+  auto options = options_for(directory, memory);
   const auto prepared = prepare_database(directory);
   if (!prepared) return tl::unexpected(prepared.error());
   if (*prepared == DatabaseState::kHeadless)
@@ -54,7 +64,7 @@ Result<std::unique_ptr<StoreDatabase>> StoreDatabase::open(const std::filesystem
 
 Result<std::unique_ptr<StoreDatabase>> StoreDatabase::open_to_read(
     const std::filesystem::path& directory, const MemoryPlan& memory) {
-  auto options = RocksOptions::of(memory);
+  auto options = options_for(directory, memory);
   if (auto known = check_store_families(directory, options); !known)
     return tl::unexpected(known.error());
   std::unique_ptr<StoreDatabase> database(new StoreDatabase(directory, std::move(options)));
@@ -78,7 +88,6 @@ Result<void> StoreDatabase::opened(const rocksdb::Status& status, std::string_vi
 // options each time.
 rocksdb::Status StoreDatabase::create() {
   auto options = options_.database;
-  options.max_file_opening_threads = 1;  // RocksDB would start them even without files
   if (process_env() == rocksdb::Env::Default()) {
     creation_ = std::make_unique<NewDatabaseEnv>(*env_);
     options.env = creation_->env();

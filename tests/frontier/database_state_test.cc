@@ -51,6 +51,21 @@ TEST_F(DatabaseDirectoryTest, IsMarkedWhileItIsNew) {
   EXPECT_TRUE(std::filesystem::exists(path_ / "000004.log"));
 }
 
+TEST_F(DatabaseDirectoryTest, HasThreadsForItsTables) {
+  EXPECT_EQ(table_opening_threads(path_), 1) << "there is no directory";
+  const auto put_tables = [&](int from, int to) {
+    for (int i = from; i < to; ++i)
+      put(std::to_string(i) + ".sst", "");
+  };
+  put("000004.log", "");
+  put_tables(0, 15);
+  EXPECT_EQ(table_opening_threads(path_), 1);
+  put_tables(15, 40);
+  EXPECT_EQ(table_opening_threads(path_), 5);
+  put_tables(40, 1000);
+  EXPECT_EQ(table_opening_threads(path_), 16);
+}
+
 TEST_F(DatabaseDirectoryTest, IsRemovedWithoutWhatOthersPutThere) {
   ASSERT_TRUE(open());
   put("LOG.old.1234", "");

@@ -139,8 +139,8 @@ def start_and_join(test, directory, options):
 def interrupted(test, directory, options):
     """^C hands over at once: the others need not wait for takeover_after. How long a newcomer waits for
     its share grows with that."""
-    with Scene(test, directory, options, "interrupted", Tree(4000, 20)) as scene:
-        crawlers = [scene.crawler(member, {"takeover_after": "20s"}) for member in ("alpha", "beta")]
+    with Scene(test, directory, options, "interrupted", Tree(4000, 40)) as scene:
+        crawlers = [scene.crawler(member, {"takeover_after": "20s"}, delay=2 * DELAY) for member in ("alpha", "beta")]
         scene.wait_for_agents(*crawlers)
         crawlers[0].interrupt()
         scene.wait_for_end(crawlers[0], code=t.EXIT_INTERRUPTED)
@@ -149,7 +149,7 @@ def interrupted(test, directory, options):
         left = lambda: hosts - {fetch.host for fetch in scene.site.fetches() if fetch.at > at}  # noqa: E731
         t.wait_until(lambda: not left(), "its hosts to be asked by the other", 12)
         scene.wait_for_end(crawlers[1])
-        scene.judge()
+        scene.judge(delay=2 * DELAY)
 
 
 def resumed_after_interrupt(test, directory, options):
@@ -167,14 +167,16 @@ def resumed_after_interrupt(test, directory, options):
 
 def killed(test, directory, options):
     """kill -9: another takes over after takeover_after, and no host is asked too soon."""
-    # So long that each has some of it, however late it starts.
-    with Scene(test, directory, options, "killed", Tree(2400, 40)) as scene:
-        crawlers = [scene.crawler(member) for member in ("alpha", "beta", "gamma")]
+    # So long, and of so many hosts, that each has some of it, however late it starts and whichever
+    # buckets it gets.
+    delay = 3 * DELAY
+    with Scene(test, directory, options, "killed", Tree(2400, 120)) as scene:
+        crawlers = [scene.crawler(member, delay=delay) for member in ("alpha", "beta", "gamma")]
         scene.wait_for_agents(*crawlers)
         at = time.monotonic()
         crawlers[0].kill()
         scene.wait_for_end(*crawlers[1:])
-        scene.judge([judge.Fault("kill", at, at, {crawlers[0].agent})])
+        scene.judge([judge.Fault("kill", at, at, {crawlers[0].agent})], delay)
 
 
 def killed_and_started_again(test, directory, options):

@@ -167,8 +167,7 @@ def resumed_after_interrupt(test, directory, options):
 
 def killed(test, directory, options):
     """kill -9: another takes over after takeover_after, and no host is asked too soon."""
-    # So long, and of so many hosts, that each has some of it, however late it starts and whichever
-    # buckets it gets.
+    # Enough pages of enough hosts that each has some, however late it starts, and in any buckets.
     delay = 3 * DELAY
     with Scene(test, directory, options, "killed", Tree(2400, 120)) as scene:
         crawlers = [scene.crawler(member, delay=delay) for member in ("alpha", "beta", "gamma")]

@@ -175,8 +175,12 @@ SteadyTime FrontierModel::next_start(const ModelHost& host) const {
   const Milliseconds delay = delay_of(host);
   if (restarted_) start = std::max(start, *restarted_ + delay);
   if (host.started) start = std::max(start, *host.started + delay);
-  if (!host.open_starts.empty()) start = std::max(start, *host.open_starts.rbegin() + delay);
-  return start;
+  return std::max(start, open_start(host));
+}
+
+// By its open leases alone: while it has any, it is not forgotten.
+SteadyTime FrontierModel::open_start(const ModelHost& host) const {
+  return host.open_starts.empty() ? SteadyTime() : *host.open_starts.rbegin() + delay_of(host);
 }
 
 std::uint32_t FrontierModel::open_leases() const {
@@ -213,7 +217,8 @@ std::optional<std::string> FrontierModel::why_not(const std::string& name, bool 
     return "it has enough leases";
   if (host.remaining && open_leases(name) >= *host.remaining) return "it is at its limit";
   const bool uncertain = host.uncertain_until > now();
-  if (uncertain ? surely : next_start(host) > now()) return "its delay has not passed";
+  if (uncertain ? surely || open_start(host) > now() : next_start(host) > now())
+    return "its delay has not passed";
   if (options_->politeness.domain_delay.count() > 0) {
     std::optional<SteadyTime> last = restarted_;
     const auto starts = domain_starts_.find(domain_of(name));
@@ -524,8 +529,14 @@ void FrontierModel::set_host_delay(const std::string& name, Milliseconds delay) 
   host_names_.insert(name);
   ModelHost& host = hosts_[name];
   const auto before = next_start(host);
+  // It may also have been forgotten between its last start and a lease that is open now.
+  const bool forgotten = host.started && *host.started + delay_of(host) <= now();
   host.delay = delay.count() > 0 ? std::optional(delay) : std::nullopt;
-  if (before <= now()) host.uncertain_until = next_start(host);
+  if (before <= now()) {
+    host.uncertain_until = next_start(host);
+  } else if (forgotten) {
+    host.uncertain_until = std::max(host.uncertain_until, *host.started + delay_of(host));
+  }
 }
 
 void FrontierModel::set_host_leases(const std::string& name, std::uint32_t leases) {

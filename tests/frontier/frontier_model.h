@@ -178,6 +178,7 @@ class FrontierModel {
   std::uint32_t shard_of(const std::string& host) const;
   Milliseconds delay_of(const ModelHost& host) const;
   SteadyTime next_start(const ModelHost& host) const;
+  SteadyTime open_start(const ModelHost& host) const;
   std::uint32_t open_leases() const;
   std::uint32_t open_leases(const std::string& host) const;
   std::uint32_t open_requests(const std::string& host) const;

@@ -34,6 +34,10 @@ Result<void> done(const std::error_code& error, std::string_view what, const fs:
       system_error(error.value(), fmt::format("cannot {} {}", what, path.string())));
 }
 
+bool is_table(const fs::path& file) {
+  return file.extension() == ".sst";
+}
+
 struct Found {
   bool mark = false;
   bool head = false;
@@ -51,7 +55,7 @@ Result<Found> look_into(const fs::path& directory, std::vector<fs::path>& files)
     files.push_back(path);
     found.mark |= path.filename() == kMark;
     found.head |= path.filename() == kHead;
-    found.tables |= path.extension() == ".sst";
+    found.tables |= is_table(path);
     found.logs |= path.extension() == ".log";
   }
   if (auto read = done(error, "read the directory", directory); !read)
@@ -167,11 +171,10 @@ Result<DatabaseState> prepare_database(const fs::path& directory) {
 int table_opening_threads(const fs::path& directory) {
   constexpr int kTablesOfOne = 8;
   constexpr int kMost = 16;
-  int tables = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    tables += it->path().extension() == ".sst" ? 1 : 0;
-  return std::clamp(tables / kTablesOfOne, 1, kMost);
+  std::vector<fs::path> files;
+  static_cast<void>(look_into(directory, files));  // an error is reported where it is opened
+  const auto tables = std::ranges::count_if(files, is_table);
+  return std::clamp(static_cast<int>(tables) / kTablesOfOne, 1, kMost);
 }
 
 Result<void> sync_database(const fs::path& directory) {

@@ -54,7 +54,7 @@ class PageQueue {
 
  private:
   // See is_worth_sharing(). One page changes the mean of so many by 1 KiB at most.
-  static constexpr double kWorthSharing = 16 << 10;
+  static constexpr double kWorthSharing = 4 << 10;
   static constexpr double kPagesOfMean = 256;
   static constexpr std::size_t kVeryLarge = 256u << 10;  // a page that is worth it in any case
   // The least to finish, and to wake a reader for.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/take_pages.h"
 
 namespace trawl {
 
@@ -20,10 +23,19 @@ constexpr std::size_t kGrowth = 8;
 constexpr std::size_t kPiece = 32 * 1024;  // bytes decoded at a time
 constexpr std::size_t kUsualRatio = 4;     // assumed compression ratio
 
-// Sets exactly `capacity`, which std::string::reserve() does not guarantee.
-void set_capacity(std::string& text, std::size_t capacity) {
+// A body whose length was announced gets so much address space at once, so that it is not copied as
+// it grows. The system gives memory for what is written only.
+constexpr std::size_t kMostReserved = 8u << 20;
+
+// Sets a capacity of exactly `bytes`, which std::string::reserve() does not guarantee, or of
+// `at_most` bytes if the system has so much address space.
+void set_capacity(std::string& text, std::size_t bytes, std::size_t at_most) {
   std::string larger;
-  larger.reserve(capacity);
+  try {
+    larger.reserve(std::max(bytes, at_most));
+  } catch (const std::bad_alloc&) {
+    larger.reserve(bytes);
+  }
   larger.append(text);
   text = std::move(larger);
 }
@@ -228,7 +240,10 @@ bool BodyReader::make_room(Buffer& buffer, std::size_t size) {
     check_that_it_can_fit();
     return false;
   }
-  set_capacity(*buffer.text, room);
+  std::string& text = *buffer.text;
+  if (text.capacity() < room)
+    set_capacity(text, room, buffer.announced ? std::min(buffer.most, kMostReserved) : room);
+  if (room > kMostFirstRoom) take_pages(text.data() + text.size(), room - text.size());
   buffer.room = room;
   return true;
 }

@@ -57,7 +57,7 @@ class BodyReader {
     std::string* text = nullptr;
     std::size_t expected = 0;  // estimate of its size
     std::size_t most = 0;      // upper bound of its size
-    std::size_t room = 0;      // its capacity, which is charged
+    std::size_t room = 0;      // what is charged of its capacity
     bool announced = false;    // `most` is the length that the head announced
   };
 

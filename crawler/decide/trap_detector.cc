@@ -33,27 +33,46 @@ PatternState TrapDetector::state(const Url& url) const {
 PatternState TrapDetector::on_page(const Url& url, bool new_content) {
   thread_.check();
   if (slow_after_ == 0 && park_after_ == 0) return PatternState::kOk;
+  // So it is as long as all pages are new: no pattern has a count.
+  if (new_content && entries_.empty() && parked_patterns_.empty()) return PatternState::kOk;
   const std::uint64_t pattern = key_of(url);
   if (parked_patterns_.contains(pattern)) return PatternState::kParked;
+  return new_content ? on_new(pattern) : on_stale(pattern);
+}
+
+PatternState TrapDetector::on_new(std::uint64_t pattern) {
+  const auto found = entries_.find(pattern);
+  if (found == entries_.end()) return PatternState::kOk;
+  Entry& entry = *found->second;
+  const bool was_slow = is_slow(entry);
+  entry.stale /= 2;
+  const bool slow = is_slow(entry);
+  assert(!was_slow || slow_now_ > 0);
+  slow_now_ -= was_slow && !slow ? 1 : 0;
+  if (entry.stale == 0) {
+    forget(found);
+  } else {
+    order_.splice(order_.begin(), order_, found->second);
+  }
+  return slow ? PatternState::kSlow : PatternState::kOk;
+}
+
+PatternState TrapDetector::on_stale(std::uint64_t pattern) {
   Entry& entry = met(pattern);
   const bool was_slow = is_slow(entry);
   // Counts are capped at the limit that parks, or that slows if parking is disabled.
-  const std::uint32_t most = std::max(slow_after_, park_after_);
-  entry.stale = new_content ? entry.stale / 2 : std::min(entry.stale + 1, most);
+  entry.stale = std::min(entry.stale + 1, std::max(slow_after_, park_after_));
   if (park_after_ != 0 && entry.stale >= park_after_) {
     slow_now_ -= was_slow ? 1 : 0;
     park(pattern);
     return PatternState::kParked;
   }
-  assert(!was_slow || slow_now_ > 0);
-  const bool slow = is_slow(entry);
-  if (slow && !was_slow) {
+  if (!is_slow(entry)) return PatternState::kOk;
+  if (!was_slow) {
     ++slowed_;
     ++slow_now_;
-  } else if (was_slow && !slow) {
-    --slow_now_;
   }
-  return slow ? PatternState::kSlow : PatternState::kOk;
+  return PatternState::kSlow;
 }
 
 TrapDetector::Entry& TrapDetector::met(std::uint64_t pattern) {
@@ -67,17 +86,20 @@ TrapDetector::Entry& TrapDetector::met(std::uint64_t pattern) {
   assert(order_.size() == entries_.size());
   if (entries_.size() > max_patterns_) {
     slow_now_ -= is_slow(order_.back()) ? 1 : 0;
-    entries_.erase(order_.back().pattern);
-    order_.pop_back();
+    forget(entries_.find(order_.back().pattern));
   }
   return order_.front();
+}
+
+void TrapDetector::forget(Entries::iterator entry) {
+  order_.erase(entry->second);
+  entries_.erase(entry);
 }
 
 void TrapDetector::park(std::uint64_t pattern) {
   const auto entry = entries_.find(pattern);
   assert(entry != entries_.end());
-  order_.erase(entry->second);
-  entries_.erase(entry);
+  forget(entry);
   ++parked_;
   keep_parked(pattern);
 }

@@ -27,9 +27,9 @@ enum class PatternState : std::uint8_t {
 // before adds one, a page with a new body halves the count, so that a pattern with one new page in
 // a thousand is still found. At scope.slow_pattern_after a pattern becomes slow, until the count
 // falls below; at scope.park_pattern_after it is parked for good. For one thread, which knows the
-// patterns of the hosts it fetches. To bound memory, only the 100,000 most recent patterns are
-// kept; a parked one is forgotten after a million others. ParkedPatterns stores parked patterns for
-// later runs.
+// patterns of the hosts it fetches. To bound memory, only the 100,000 most recent patterns that
+// have a count are kept; a parked one is forgotten after a million others. ParkedPatterns stores
+// parked patterns for later runs.
 class TrapDetector {
  public:
   static constexpr std::size_t kMaxPatterns = 100'000;
@@ -57,11 +57,15 @@ class TrapDetector {
     std::uint64_t pattern;
     std::uint32_t stale;
   };
-  using Order = std::list<Entry>;  // most recent first
+  using Order = std::list<Entry>;  // most recent first; patterns with a count
+  using Entries = std::unordered_map<std::uint64_t, Order::iterator>;
 
   std::uint64_t key_of(const Url& url) const;
   bool is_slow(const Entry& entry) const { return slow_after_ != 0 && entry.stale >= slow_after_; }
+  PatternState on_new(std::uint64_t pattern);
+  PatternState on_stale(std::uint64_t pattern);
   Entry& met(std::uint64_t pattern);
+  void forget(Entries::iterator entry);
   void park(std::uint64_t pattern);
   void keep_parked(std::uint64_t pattern);
 
@@ -72,7 +76,7 @@ class TrapDetector {
   const KeyedHash hash_;  // keyed: URLs cannot be crafted to collide with other patterns
   mutable std::string text_;
   Order order_;
-  std::unordered_map<std::uint64_t, Order::iterator> entries_;
+  Entries entries_;
   std::size_t slow_now_ = 0;
   std::list<std::uint64_t> parked_order_;  // most recently parked first
   std::unordered_set<std::uint64_t> parked_patterns_;

@@ -112,6 +112,21 @@ TEST(TrapDetector, ParkingBeforeSlowingNeedsNoSlowing) {
   EXPECT_EQ(traps.slowed(), 0u);
 }
 
+TEST(TrapDetector, RemembersOnlyPatternsThatHaveACount) {
+  TrapDetector traps(limits(2, 9));
+  for (int i = 0; i < 100; ++i)
+    traps.on_page(calendar(i), true);
+  EXPECT_EQ(traps.patterns(), 0u);
+  for (int i = 0; i < 3; ++i)
+    traps.on_page(calendar(i), false);
+  EXPECT_EQ(traps.patterns(), 1u);
+  EXPECT_EQ(traps.on_page(*Url::parse("http://other.test/"), true), PatternState::kOk);
+  EXPECT_EQ(traps.patterns(), 1u);
+  EXPECT_EQ(traps.on_page(calendar(0), true), PatternState::kOk) << "three are one";
+  EXPECT_EQ(traps.on_page(calendar(1), true), PatternState::kOk) << "and none";
+  EXPECT_EQ(traps.patterns(), 0u);
+}
+
 TEST(TrapDetector, RemembersSoManyPatternsAndNoMore) {
   TrapDetector traps(limits(1, 3), 10, 5);
   const auto url = [](int host) { return *Url::parse(fmt::format("http://h{}.test/x", host)); };

@@ -350,7 +350,7 @@ void Fetcher::fetch(OpenLease open, const Url& url) {
   });
 }
 
-void Fetcher::on_page(OpenLease open, HttpResponse response) {
+void Fetcher::on_page(OpenLease&& open, HttpResponse&& response) {
   if (response.not_before) return release(open, *response.not_before, std::nullopt);
   // This ends, since each try uses up one stale connection.
   if (response.connection_was_stale || is_local_failure(response.failure))
@@ -393,7 +393,7 @@ void Fetcher::note_fetched(OpenLease& open, SteadyTime sent) {
   request_ended();
 }
 
-void Fetcher::finish_page(const OpenLease& open, const Url& url, HttpResponse response,
+void Fetcher::finish_page(const OpenLease& open, const Url& url, HttpResponse&& response,
                           ReadPage& read) {
   const SteadyTime sent = response.sent;
   if (lacks_trust(open, url, response) || is_logged_out(open, url, response)) return;

@@ -53,9 +53,9 @@ class Fetcher {
   // The gate that waits for the turn of a request to `host` on behalf of a lease; null if none is
   // needed.
   std::shared_ptr<StartGate> gate_for(const OpenLease& open, const std::string& host) const;
-  void on_page(OpenLease open, HttpResponse response);
+  void on_page(OpenLease&& open, HttpResponse&& response);
   void note_fetched(OpenLease& open, SteadyTime sent);
-  void finish_page(const OpenLease& open, const Url& url, HttpResponse response, ReadPage& read);
+  void finish_page(const OpenLease& open, const Url& url, HttpResponse&& response, ReadPage& read);
   // Counts the result of any request; may reach a limit.
   void count(const HttpResponse& response);
 

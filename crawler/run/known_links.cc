@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/mix.h"
-
 namespace trawl {
 
 KnownLinks::KnownLinks(const KeyedHash& hash, std::size_t entries)
@@ -19,7 +17,7 @@ bool KnownLinks::knows(const Fingerprint& url, std::uint32_t depth, std::uint32_
             .low = static_cast<std::uint32_t>(url.low),
             .depth = static_cast<std::uint16_t>(depth),
             .hops_off_scope = static_cast<std::uint16_t>(hops_off_scope)};
-  place_ = &entries_[scale_to(url.low, entries_.size())];
+  place_ = &entries_[place_of(url)];
   return place_->high == asked_.high && place_->low == asked_.low &&
          place_->depth <= asked_.depth && place_->hops_off_scope == asked_.hops_off_scope;
 }

@@ -108,6 +108,18 @@ bool LinkFollower::add(const Url& url, const Fingerprint& hash, const LinkContex
   return true;
 }
 
+bool LinkFollower::leaves_out(std::span<const LinkGist> gists, std::size_t i,
+                              const UrlOrigin& origin) {
+  constexpr std::size_t kAhead = 8;
+  if (i + kAhead < gists.size()) known_.prefetch(gists[i + kAhead].hash);
+  const LinkGist& gist = gists[i];
+  if (gist.kind == LinkKind::kGuess || !gist.follow ||
+      !known_.knows(gist.hash, origin.depth, origin.hops_off_scope))
+    return false;
+  left_out_ += gist.times;
+  return true;
+}
+
 // A sitemap may list 50,000 long URLs: those that are not offered need no memory.
 template <class Add>
 void LinkFollower::add_owned(Url&& url, const Add& add) {

@@ -19,6 +19,7 @@
 #include "crawler/output/page_output.h"
 #include "crawler/run/crawl_context.h"
 #include "crawler/run/known_links.h"
+#include "crawler/run/page_reader.h"
 #include "crawler/state/sitemap_pages.h"
 
 namespace trawl {
@@ -66,6 +67,12 @@ class LinkFollower {
   bool add(const Url& url, const Fingerprint& hash, const LinkContext& found);
   // The same, but takes the URL over.
   void add(Url&& url, const LinkContext& found);
+  // Returns true if add() would leave the i-th link of a page out, since it was offered before; it
+  // is counted as add() would. `origin`: of an ordinary link. To be asked of one link after the
+  // other.
+  bool leaves_out(std::span<const LinkGist> gists, std::size_t i, const UrlOrigin& origin);
+  // True for ordinary links, which are left out if they were offered before.
+  bool is_ordinary(const LinkContext& found) const;
   // Queues a page again that was fetched before, found as it was then. `listed`: the sitemap's
   // entry.
   void add_again(Url&& url, const SitemapPages::Page& page, const LinkContext& listed);
@@ -92,8 +99,6 @@ class LinkFollower {
   // Takes a URL over, and frees it unless `add`, called with it, makes a request of it.
   template <class Add>
   void add_owned(Url&& url, const Add& add);
-  // True for ordinary links, which KnownLinks may leave out if they were offered before.
-  bool is_ordinary(const LinkContext& found) const;
   // Whether it was offered already. A link to what was a guess is not known.
   bool knows(const Fingerprint& hash, const LinkContext& found);
   bool knows_requisite(const Fingerprint& hash, bool is_guess);

@@ -188,8 +188,14 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
   const auto leads_to = [&](const Link& link) {
     return page.leads_on && (all || link.url.href_without_fragment() == page.output.page.canonical);
   };
+  // Most links of a page were offered before. Their gists show that, so that what else there is to
+  // know of them, which another thread may have written, is not looked at.
+  const LinkContext usual = found_on(page, LinkKind::kNavigation, nofollow);
+  const bool by_gist =
+      all && page.leads_on && !config.requisites && !inputs_.links && links_.is_ordinary(usual);
   bool has_guesses = false;
   for (std::size_t i = 0; i < links.size(); ++i) {
+    if (by_gist && links_.leaves_out(page.read.gists, i, usual.origin)) continue;
     const Link& link = links[i];
     const bool is_link = leads_to(link);
     const bool stops = nofollow || !link.follow;
@@ -197,11 +203,11 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
       has_guesses = true;
     } else if (config.requisites && is_requisite(link)) {
       note_link(page, link);
-      links_.add_requisite(link.url, page.read.link_hashes[i], loaded_by(page, link, stops),
+      links_.add_requisite(link.url, page.read.gists[i].hash, loaded_by(page, link, stops),
                            hops_of(page), is_link && config.kinds.has(link.kind));
     } else if (is_link && (!config.requisites || config.kinds.has(link.kind))) {
       note_link(page, link);
-      links_.add(link.url, page.read.link_hashes[i], linked_on(page, link, stops));
+      links_.add(link.url, page.read.gists[i].hash, linked_on(page, link, stops));
     }
   }
   // What is a link, too, is not a guess.
@@ -214,7 +220,7 @@ void PageFollower::follow_links(PageInHand& page, bool nofollow) {
 // A guess in scope is fetched; elsewhere only if it is named like what a page is made of.
 void PageFollower::follow_guess(PageInHand& page, std::size_t i, bool nofollow, bool is_link) {
   const Link& link = page.read.links.links[i];
-  const Fingerprint& hash = page.read.link_hashes[i];
+  const Fingerprint& hash = page.read.gists[i].hash;
   context_.fetches.add_guesses(link.times);
   page.output.page.guesses += link.times;
   note_link(page, link);
@@ -277,7 +283,7 @@ void PageFollower::follow_style_sheet(PageInHand& page) {
   for (std::size_t i = 0; i < found.links.size(); ++i) {
     const Link& link = found.links[i];
     note_link(page, link);
-    links_.add_requisite(link.url, page.read.link_hashes[i], loaded_by(page, link, false),
+    links_.add_requisite(link.url, page.read.gists[i].hash, loaded_by(page, link, false),
                          page.note.requisite_hops, context_.config.links.kinds.has(link.kind));
   }
 }

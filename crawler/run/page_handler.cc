@@ -44,8 +44,8 @@ PageHandler::PageHandler(CrawlContext& context, PageReader& reader)
     traps_.park_again(pattern);
 }
 
-PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, HttpResponse newest,
-                                        ReadPage& read, bool host_doubted) {
+PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url,
+                                        HttpResponse&& newest, ReadPage& read, bool host_doubted) {
   thread_.check();
   Result result;
   result.failure = failure_reason_of(newest);
@@ -122,7 +122,7 @@ PageHandler::Result PageHandler::handle(const OpenLease& open, const Url& url, H
 // If a URL is fetched again, its last answer counts. If that one failed too, and an earlier answer
 // had the longest body that was cut off, the earlier one counts.
 PageHandler::Answer PageHandler::choose_answer(const OpenLease& open, const Result& result,
-                                               HttpResponse response) {
+                                               HttpResponse&& response) {
   const bool tries_are_used_up =
       result.outcome.requested && open.lease.attempts >= context_.config.politeness.retries;
   Answer answer{std::move(response), open.wall_time, !result.failure || tries_are_used_up};

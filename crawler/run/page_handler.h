@@ -45,7 +45,7 @@ class PageHandler {
   // The links are those of links() until the next call; until then `read` must not change, which
   // has what was read of the page ahead, and is completed.
   // `host_doubted`: that nothing came is not the URL's fault, which keeps its tries.
-  Result handle(const OpenLease& open, const Url& url, HttpResponse response, ReadPage& read,
+  Result handle(const OpenLease& open, const Url& url, HttpResponse&& response, ReadPage& read,
                 bool host_doubted);
   // Of a URL for which no answer came about, because of `error` or, if that is empty, `reason`.
   Result give_up(const OpenLease& open, std::string_view error, std::string_view reason);
@@ -68,7 +68,7 @@ class PageHandler {
     SystemTime fetched_at;
     bool last = true;  // the URL is not tried again
   };
-  Answer choose_answer(const OpenLease& open, const Result& result, HttpResponse response);
+  Answer choose_answer(const OpenLease& open, const Result& result, HttpResponse&& response);
 
   void compare(PageInHand& page);
   void watch_for_traps(const PageInHand& page);

@@ -26,7 +26,7 @@ bool PageQueue::is_worth_sharing(const HttpResponse& response) const {
   return mean_bytes_ >= kWorthSharing || response.body.size() >= kVeryLarge;
 }
 
-void PageQueue::push(OpenLease open, Url url, HttpResponse response) {
+void PageQueue::push(OpenLease&& open, Url&& url, HttpResponse&& response) {
   if (spare_.empty()) spare_.push_back(std::make_unique<FetchedPage>());
   std::unique_ptr<FetchedPage> page = std::move(spare_.back());
   spare_.pop_back();

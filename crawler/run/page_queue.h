@@ -43,7 +43,7 @@ class PageQueue {
   // pages were small. It goes by their mean, since going back and forth costs, too.
   bool is_worth_sharing(const HttpResponse& response) const;
   // Offers the page at once: others read it while this thread sends the next requests.
-  void push(OpenLease open, Url url, HttpResponse response);
+  void push(OpenLease&& open, Url&& url, HttpResponse&& response);
   // Call after each look at the network: finishes pages that were read, or reads one, and offers
   // those for which there was no place.
   void work();

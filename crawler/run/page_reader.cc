@@ -69,7 +69,7 @@ const std::string& PageReader::digest(const HttpResponse& response, ReadPage& re
 PageLinks& PageReader::links(const Url& url, const HttpResponse& response, ReadPage& read) {
   if (std::exchange(read.has_links, true)) return read.links;
   extractor_.extract_into(response.body, response.content_type, url, read.links);
-  hash_links(read);
+  note_gists(read);
   return read.links;
 }
 
@@ -77,7 +77,7 @@ const PageLinks& PageReader::style_sheet(const Url& url, const HttpResponse& res
                                          ReadPage& read) {
   if (!style_sheets_) style_sheets_.emplace(extractor_.options());
   style_sheets_->read_into(response.body, response.content_type, url, read.links);
-  hash_links(read);
+  note_gists(read);
   return read.links;
 }
 
@@ -85,23 +85,26 @@ const PageLinks& PageReader::strings(const Url& base, const HttpResponse& respon
                                      ReadPage& read) {
   if (!scripts_) scripts_.emplace(extractor_.options().max_bytes);
   scripts_->read_into(response.body, base, read.links);
-  hash_links(read);
+  note_gists(read);
   return read.links;
 }
 
 // Where each link is read, a third of those of documentation have the URL of one of the two links
 // before them, perhaps with another fragment.
-void PageReader::hash_links(ReadPage& read) const {
+void PageReader::note_gists(ReadPage& read) const {
   constexpr std::size_t kLookBack = 2;
   const std::vector<Link>& links = read.links.links;
-  read.link_hashes.resize(links.size());
+  read.gists.resize(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     const std::string_view url = links[i].url.href_without_fragment();
     const std::size_t most = std::min(i, kLookBack);
     std::size_t back = 1;
     while (back <= most && links[i - back].url.href_without_fragment() != url)
       ++back;
-    read.link_hashes[i] = back <= most ? read.link_hashes[i - back] : context_.link_hash(url);
+    read.gists[i] = {.hash = back <= most ? read.gists[i - back].hash : context_.link_hash(url),
+                     .times = links[i].times,
+                     .kind = links[i].kind,
+                     .follow = links[i].follow};
   }
 }
 

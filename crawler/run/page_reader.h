@@ -1,6 +1,7 @@
 // PageReader: what a page says, whatever other pages say: the digest of its body, its links.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,13 +20,21 @@
 
 namespace trawl {
 
+// What decides on a link that was offered before.
+struct LinkGist {
+  Fingerprint hash;  // CrawlContext::link_hash
+  std::uint32_t times = 1;
+  LinkKind kind = LinkKind::kNavigation;
+  bool follow = true;
+};
+
 // What was read of a page so far. Keeps its buffers for the next page.
 struct ReadPage {
   bool has_digest = false;
   bool has_links = false;
   std::string digest;
   PageLinks links;
-  std::vector<Fingerprint> link_hashes;  // CrawlContext::link_hash of each of links.links
+  std::vector<LinkGist> gists;  // of each of links.links
 
   void clear() noexcept { has_digest = has_links = false; }
 };
@@ -51,7 +60,7 @@ class PageReader {
   bool keeps_text() const { return extractor_.options().max_text > 0; }
 
  private:
-  void hash_links(ReadPage& read) const;
+  void note_gists(ReadPage& read) const;
 
   const CrawlContext& context_;
   LinkExtractor extractor_;

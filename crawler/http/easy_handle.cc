@@ -29,15 +29,19 @@ EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy)
 }
 
 bool EasyHandle::renew() {
-  static const bool serves_once_only = serves_once(curl_version_info(CURLVERSION_NOW)->version_num);
-  if (!used_ || !serves_once_only) return false;
+  long os_error = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);
+  if (os_error == 0) return false;
   easy_.reset(curl_easy_init());
-  used_ = has_headers_ = has_form_ = waits_ = has_cookies_ = has_placeholders_ = false;
+  has_headers_ = has_form_ = waits_ = has_cookies_ = has_placeholders_ = false;
   set_up();
   return true;
 }
 
 void EasyHandle::set_up() {
+  static const bool headers_ahead =
+      needs_headers_ahead(curl_version_info(CURLVERSION_NOW)->version_num);
+  if (headers_ahead) set(CURLOPT_HEADER, 1L);
   set(CURLOPT_USERAGENT, options_.user_agent.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
   // libcurl allocates one byte more: malloc has a class of that size, kept for each thread.

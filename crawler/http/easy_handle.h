@@ -1,5 +1,5 @@
 // EasyHandle: a libcurl easy handle that is set up once and reused, setting only the options of
-// each request. With a libcurl whose handles cannot be reused, each transfer gets a new one.
+// each request.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,19 @@ using Placeholders = std::unordered_map<std::uint16_t, CurlSlist>;
 
 class EasyHandle {
  public:
-  // Whether a handle of this libcurl version (from curl_version_info()) must not be reused. Before
-  // 8.1.1, a handle keeps a dangling pointer to the last header of the previous transfer, and
-  // writes to it if the first header line of a response is folded (curl pull request 11103).
-  // curl_easy_reset() does not clear the pointer.
-  static bool serves_once(unsigned version) noexcept { return version < 0x080101; }
+  // Whether libcurl of this version (from curl_version_info()) must not see a folded first header
+  // line. Before 8.1.1, a handle keeps a dangling pointer to the last header of the transfer
+  // before, and joins such a line to it (curl pull request 11103); curl_easy_reset() does not clear
+  // the pointer. These versions pass header lines to the callback for bodies too, before they join
+  // them, if CURLOPT_HEADER is set, which is then done here.
+  static bool needs_headers_ahead(unsigned version) noexcept { return version < 0x080101; }
 
   // For requests over `proxy` only, or without a proxy if it is null, so that nothing about a proxy
   // leaks to other requests. `options` and `proxy` must outlive the handle.
   EasyHandle(const HttpOptions& options, const Proxy* proxy);
 
-  // Call before the handle is passed to libcurl.
-  void set_used() noexcept { used_ = true; }
-  // If the handle must not be reused, replaces it and returns true: all options except the
-  // constructor's must be set again.
+  // If a transfer left the error of a socket, which libcurl would report of later ones, replaces
+  // the handle and returns true: all options except the constructor's must be set again.
   bool renew();
 
   CURL* get() const noexcept { return easy_.get(); }
@@ -77,7 +76,6 @@ class EasyHandle {
   CurlSlist header_list_;
   CurlSlist connect_to_;
   bool has_placeholders_ = false;
-  bool used_ = false;
   bool has_headers_ = false;
   bool has_form_ = false;
   bool waits_ = false;

@@ -29,6 +29,10 @@ std::optional<std::string_view> header_value(std::string_view line, std::string_
   return trim(line.substr(name.size() + 1));
 }
 
+bool is_folded(std::string_view line) {
+  return line.starts_with(' ') || line.starts_with('\t');
+}
+
 // Appends a further line of a header that may be repeated.
 void add_line(std::string& lines, std::string_view separator, std::string_view value) {
   if (!lines.empty()) lines += separator;
@@ -133,6 +137,7 @@ void HeadReader::begin(const HttpOptions& options, HttpResponse& response) {
   status_ = 0;
   bytes_ = 0;
   lines_ = 0;
+  at_line_ = true;
   content_length_.reset();
   field_.clear();
   failure_.reset();
@@ -162,18 +167,25 @@ bool HeadReader::take(std::string_view line) {
     return true;
   }
   if (capture_) capture(line);
-  if (line.front() == ' ' || line.front() == '\t') return unfold(line);
+  if (is_folded(line)) return unfold(line);
   if (!end_field()) return false;
   field_ = line;
   return true;
 }
 
+bool HeadReader::allows(std::string_view piece) {
+  const bool begins = std::exchange(at_line_, piece.ends_with('\n'));
+  return !begins || !is_folded(piece) || !field_.empty() || fail_folded();
+}
+
+bool HeadReader::fail_folded() {
+  return fail(FetchError::kBadHeader,
+              "the first header line is folded: it begins with a space or a tab");
+}
+
 // A folded line continues the line before it (RFC 9112 section 5.2).
 bool HeadReader::unfold(std::string_view line) {
-  if (field_.empty()) {
-    return fail(FetchError::kBadHeader,
-                "the first header line is folded: it begins with a space or a tab");
-  }
+  if (field_.empty()) return fail_folded();
   const std::string_view more = trim(line);
   if (more.empty()) return true;
   // libcurl interprets this header itself, and has seen only its first line.
@@ -325,8 +337,7 @@ std::string without_fields(std::string head, std::span<const std::string> names)
     const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end);
-    const bool continues = line.starts_with(' ') || line.starts_with('\t');
-    if (!continues || first) {
+    if (!is_folded(line) || first) {
       const std::string name = to_lower(trim(line.substr(0, line.find(':'))));
       left_out = !first && std::ranges::find(names, name) != names.end();
     }

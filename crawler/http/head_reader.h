@@ -20,7 +20,10 @@ class HeadReader {
   // failure.
   bool take(std::string_view line);
 
-  bool begun() const noexcept { return bytes_ > 0; }
+  // Takes a line ahead, perhaps in pieces, as libcurl is about to look at it. Returns false on
+  // failure: libcurl must not see a folded line without a line before it.
+  bool allows(std::string_view piece);
+
   // True after the empty line of the final response. Trailers may still follow.
   bool complete() const noexcept { return complete_; }
   int status() const noexcept { return status_; }
@@ -32,6 +35,7 @@ class HeadReader {
  private:
   void take_status(std::string_view line);
   bool unfold(std::string_view line);
+  bool fail_folded();
   bool end_field();
   bool take_field(std::string_view line);
   bool take_length(std::string_view value);
@@ -45,7 +49,8 @@ class HeadReader {
   int status_ = 0;
   std::uint64_t bytes_ = 0;
   std::size_t lines_ = 0;
-  std::string field_;  // the last header line, which may be continued by a folded line
+  bool at_line_ = true;  // the next piece begins a line
+  std::string field_;    // the last header line, which may be continued by a folded line
   std::optional<std::uint64_t> content_length_;
   std::optional<FetchError> failure_;
   std::string reason_;

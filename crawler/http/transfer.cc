@@ -248,7 +248,6 @@ void Transfer::prepare(Time now) {
   if (phase_ == Phase::kResolving) connecting_ = now;
   phase_ = Phase::kConnecting;
   error_[0] = '\0';
-  handle_.set_used();
   if (!proxy_) {
     handle_.set_placeholders(endpoint_.port, context_.placeholders);
   } else if (proxy_->wants_address) {
@@ -447,6 +446,8 @@ bool Transfer::is_tunnelled() const {
 }
 
 std::size_t Transfer::take_body(std::string_view bytes) {
+  // Perhaps of a header line, see EasyHandle::needs_headers_ahead().
+  if (!head_.complete()) return head_.allows(bytes) ? bytes.size() : 0;
   context_.floods.add_piece();
   RateLimiter* const rate = context_.options.rate.get();
   if (rate != nullptr && rate->limited() && waits_for_rate()) return CURL_WRITEFUNC_PAUSE;

@@ -77,6 +77,38 @@ TEST(HttpClientHeaders, AFoldGoesOnWithNoHeaderOfAResponseBefore) {
   EXPECT_EQ(got.link, "");
 }
 
+// libcurl passes long lines on in pieces, of which each but the first begins with a space here.
+TEST(HttpClientHeaders, AFirstLineOfManyPiecesIsNotFolded) {
+  const HttpResponse got = read_head("Location:" + std::string(60'000, ' ') + "/there\r\n");
+  EXPECT_EQ(got.location, "/there");
+}
+
+// A handle serves one request after the other.
+TEST(HttpClientHeaders, NothingOfAFailureIsLeftForTheNextRequest) {
+  const RawServer server([&](Connection& client, const std::string& target) {
+    if (target == "/reset") {
+      client.reset();
+    } else if (target == "/ends") {
+      client.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbo");
+    } else {
+      client.reply(test::kOk, "good");
+    }
+    return target == "/good";
+  });
+  const auto client = test::client_of(quick());
+  std::vector<std::string> errors;
+  for (const char* target : {"/reset", "/ends", "/reset", "/good", "/ends", "/good"}) {
+    client->start({.url = server.url(target), .max_body = 1000},
+                  [&](const HttpResponse& got) { errors.push_back(got.error); });
+    test::run_all(*client);
+  }
+  ASSERT_EQ(errors.size(), 6u);
+  EXPECT_EQ(errors[0], errors[2]);
+  EXPECT_EQ(errors[1], errors[4]);
+  EXPECT_EQ(errors[3], "");
+  EXPECT_EQ(errors[5], "");
+}
+
 TEST(HttpClientHeaders, RawBytesOfUrlsAreEscaped) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"/caf\xE9?q=\xFF", "/caf%E9?q=%FF"}, {"/caf\xC3\xA9", "/caf\xC3\xA9"},

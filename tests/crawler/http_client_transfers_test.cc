@@ -138,9 +138,9 @@ TEST(HttpClient, AFoldedFirstHeaderIsJoinedToNoEarlierResponse) {
     }
     run_all(*client);
   }
-  EXPECT_TRUE(EasyHandle::serves_once(0x075801));
-  EXPECT_TRUE(EasyHandle::serves_once(0x080100));
-  EXPECT_FALSE(EasyHandle::serves_once(0x080101));
+  EXPECT_TRUE(EasyHandle::needs_headers_ahead(0x075801));
+  EXPECT_TRUE(EasyHandle::needs_headers_ahead(0x080100));
+  EXPECT_FALSE(EasyHandle::needs_headers_ahead(0x080101));
 }
 
 // Else the rest of one response would pass for the next.

@@ -28,11 +28,14 @@ EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy)
   set_up();
 }
 
-bool EasyHandle::renew() {
+bool EasyHandle::renew(bool shares_sessions) {
   long os_error = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);
-  if (os_error == 0) return false;
+  const bool loses_sessions = shares_sessions && has_sessions_;
+  has_sessions_ = !shares_sessions || has_sessions_;
+  if (os_error == 0 && !loses_sessions) return false;
   easy_.reset(curl_easy_init());
+  has_sessions_ = !shares_sessions;
   has_headers_ = has_form_ = waits_ = has_cookies_ = has_placeholders_ = false;
   set_up();
   return true;

@@ -36,9 +36,12 @@ class EasyHandle {
   // leaks to other requests. `options` and `proxy` must outlive the handle.
   EasyHandle(const HttpOptions& options, const Proxy* proxy);
 
-  // If a transfer left the error of a socket, which libcurl would report of later ones, replaces
-  // the handle and returns true: all options except the constructor's must be set again.
-  bool renew();
+  // Call before each transfer. `shares_sessions`: its share keeps TLS sessions. If the handle must
+  // not serve it, replaces it and returns true: all options except the constructor's must be set
+  // again. So it is after the error of a socket, which libcurl would report of later transfers too,
+  // and if the handle has a table of TLS sessions of its own, which it would lose without freeing
+  // it when a share brings another.
+  bool renew(bool shares_sessions);
 
   CURL* get() const noexcept { return easy_.get(); }
   template <class Value>
@@ -80,6 +83,7 @@ class EasyHandle {
   bool has_form_ = false;
   bool waits_ = false;
   bool has_cookies_ = false;
+  bool has_sessions_ = false;  // a table of its own, perhaps empty
   std::unique_ptr<CURL, CurlEasyDelete>
       easy_;  // last, since it refers to the lists until it is destroyed
 };

@@ -107,7 +107,7 @@ Transfer::Verdict Transfer::begin(const HttpRequest& request, HttpClient::Done d
   const bool is_address = normalize_address(endpoint_.host);
   if (!proxy_text_.empty() && !proxy_)
     return {FetchError::kProxy, "the proxy URL is not supported"};
-  if (handle_.renew()) {
+  if (handle_.renew(shares_sessions())) {
     set_callbacks();
   } else {
     handle_.set(CURLOPT_FORBID_REUSE, 0L);
@@ -129,13 +129,18 @@ bool Transfer::has_room_for(std::size_t more) const {
   return context_.connections.size() + more <= context_.options.connections;
 }
 
+bool Transfer::shares_sessions() const {
+  if (jar_ != nullptr) return jar_->keeps_tls_sessions();
+  return endpoint_.tls || (proxy_ && proxy_->tls);
+}
+
 // Sets the share for cookies and TLS sessions.
 void Transfer::share_what_is_kept() {
   if (jar_ != nullptr) {
     handle_.set_share(jar_->share(), true);
     jar_->update(easy());
     if (jar_->has_imported()) secret_fields_.insert(secret_fields_.end(), {"cookie", "set-cookie"});
-  } else if (endpoint_.tls || (proxy_ && proxy_->tls)) {
+  } else if (shares_sessions()) {
     handle_.set_share(tls_sessions_.share_for(endpoint_.host), false);
   } else {
     handle_.set_share(nullptr, false);

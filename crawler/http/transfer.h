@@ -136,6 +136,7 @@ class Transfer {
   void set_callbacks();
   void reset();
   bool has_room_for(std::size_t more_connections) const;
+  bool shares_sessions() const;
   void share_what_is_kept();
   int take_connection(std::string_view remote_ip, int remote_port, int local_port);
   Verdict take_address();

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "crawler/http/body_memory_budget.h"
+#include "tests/support/sanitized.h"
 
 namespace trawl {
 namespace {

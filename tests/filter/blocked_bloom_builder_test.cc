@@ -16,14 +16,11 @@
 
 #include "filter/blocked/builder_plan.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/sizes.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TRAWL_SANITIZED
-#endif
 
 namespace trawl {
 namespace {

@@ -20,13 +20,10 @@
 #include "base/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
 #include "tests/support/filter_keys.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/snapshot_file.h"
 #include "tests/support/temporary_directory.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TRAWL_SANITIZED
-#endif
 
 namespace trawl {
 namespace {

@@ -22,16 +22,8 @@
 extern "C" void __assert_fail(const char* assertion, const char* file, unsigned int line,
                               const char* function) noexcept;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TRAWL_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define TRAWL_SANITIZED 1
-#endif
-#endif
-
 #include "tests/support/repeated.h"
+#include "tests/support/sanitized.h"
 
 namespace trawl {
 namespace {

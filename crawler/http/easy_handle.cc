@@ -1,5 +1,7 @@
 #include "crawler/http/easy_handle.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "crawler/http/content_decoder.h"
@@ -31,11 +33,9 @@ EasyHandle::EasyHandle(const HttpOptions& options, const Proxy* proxy)
 bool EasyHandle::renew(bool shares_sessions) {
   long os_error = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);
-  const bool loses_sessions = shares_sessions && has_sessions_;
-  has_sessions_ = !shares_sessions || has_sessions_;
-  if (os_error == 0 && !loses_sessions) return false;
+  const bool had_sessions = std::exchange(has_sessions_, !shares_sessions);
+  if (os_error == 0 && !(shares_sessions && had_sessions)) return false;
   easy_.reset(curl_easy_init());
-  has_sessions_ = !shares_sessions;
   has_headers_ = has_form_ = waits_ = has_cookies_ = has_placeholders_ = false;
   set_up();
   return true;

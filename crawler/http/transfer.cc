@@ -451,7 +451,7 @@ bool Transfer::is_tunnelled() const {
 }
 
 std::size_t Transfer::take_body(std::string_view bytes) {
-  // Perhaps of a header line, see EasyHandle::needs_headers_ahead().
+  // Of a header line: see EasyHandle::needs_headers_ahead().
   if (!head_.complete()) return head_.allows(bytes) ? bytes.size() : 0;
   context_.floods.add_piece();
   RateLimiter* const rate = context_.options.rate.get();

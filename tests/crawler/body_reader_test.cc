@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "crawler/http/body_memory_budget.h"
+#include "tests/support/address_space.h"
 #include "tests/support/sanitized.h"
 
 namespace trawl {
@@ -21,9 +21,8 @@ constexpr std::size_t kMiB = 1u << 20;
 // A body of the length that its head announces, taken in pieces.
 class AnnouncedBody {
  public:
-  explicit AnnouncedBody(std::size_t bytes, std::size_t budget = 64 * kMiB)
-      : body_(bytes, 'x'), budget_(std::make_shared<BodyMemoryBudget>(budget)) {
-    request_.max_body = request_.max_download = 64 * kMiB;
+  explicit AnnouncedBody(std::size_t bytes) : body_(bytes, 'x') {
+    request_.max_body = request_.max_download = kMost;
     HttpOptions options;
     options.budget = budget_;
     reader_.begin(request_, options, response_);
@@ -48,8 +47,10 @@ class AnnouncedBody {
   std::size_t charged() const { return budget_->used(); }
 
  private:
+  static constexpr std::size_t kMost = 64 * kMiB;
+
   const std::string body_;
-  const std::shared_ptr<BodyMemoryBudget> budget_;
+  const std::shared_ptr<BodyMemoryBudget> budget_ = std::make_shared<BodyMemoryBudget>(kMost);
   HttpRequest request_;
   HttpResponse response_;
   BodyReader reader_;
@@ -87,17 +88,7 @@ TEST(BodyReader, WithoutAddressSpaceABodyGrowsAsItComes) {
 #endif
   const auto capacity_of_first = [] {
     AnnouncedBody body(8 * kMiB);
-    rlimit limit{};
-    ::getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = std::size_t{1} << 30;
-    ::setrlimit(RLIMIT_AS, &limit);
-    constexpr std::size_t kLeft = 6 * kMiB;  // less than what is announced
-    void* const left = std::malloc(kLeft);
-    void* volatile taken;  // or the compiler would know better
-    do
-      taken = std::malloc(kLeft / 2);
-    while (taken != nullptr);
-    std::free(left);
+    test::leave_address_space(6 * kMiB);  // less than what is announced
     return body.take(1) ? body.body().capacity() : 0;
   };
   EXPECT_EXIT(std::_Exit(capacity_of_first() == kMiB / 4 ? 0 : 1), testing::ExitedWithCode(0), "");

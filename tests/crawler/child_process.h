@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/sanitized.h"
+
 namespace trawl::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRAWL_SANITIZED
 inline constexpr bool kSanitized = true;  // crashes end as the sanitizer wants them to
 #else
 inline constexpr bool kSanitized = false;

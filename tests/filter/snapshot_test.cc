@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 
@@ -19,6 +18,7 @@
 
 #include "base/file_io.h"
 #include "filter/snapshot/snapshot_format.h"
+#include "tests/support/address_space.h"
 #include "tests/support/filter_keys.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/small_disk.h"
@@ -460,17 +460,7 @@ TEST_F(Snapshot, ADirectoryThatDoesNotFitIntoMemoryIsNoReasonToThrow) {
   header.sections.front().words = std::uint64_t{1} << 40;
   write_sparse(path_, header);
   const auto error_without_memory = [&] {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = std::size_t{1} << 30;
-    ::setrlimit(RLIMIT_AS, &limit);
-    constexpr std::size_t kLeft = 8u << 20;  // the directory has 24 MB
-    void* const left = std::malloc(kLeft);
-    void* volatile taken;  // or the compiler would know better
-    do
-      taken = std::malloc(kLeft / 2);
-    while (taken != nullptr);
-    std::free(left);
+    test::leave_address_space(8u << 20);  // the directory has 24 MB
     const auto index = read_snapshot_index(InputFile::open(path_).value());
     return index ? ErrorCode::kIo : index.error().code;
   };

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/frontier/frontier_fixture.h"
+#include "tests/support/sanitized.h"
 
 namespace trawl::test {
 namespace {
@@ -25,7 +26,7 @@ std::string url_of(std::uint64_t host, std::uint64_t n) {
 
 class FrontierRestoreTest : public FrontierFixture {
  protected:
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef TRAWL_SANITIZED
   static constexpr std::uint64_t kHosts = 6'000;
 #else
   static constexpr std::uint64_t kHosts = 20'000;

@@ -6,12 +6,13 @@
 #include <thread>
 
 #include "tests/frontier/frontier_fixture.h"
+#include "tests/support/sanitized.h"
 
 namespace trawl {
 namespace {
 
 constexpr std::size_t kThreads = 8;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef TRAWL_SANITIZED
 constexpr std::uint64_t kUrlsOfAll = 4'000;
 constexpr std::uint64_t kDroppedHosts = 20;
 #else

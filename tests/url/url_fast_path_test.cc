@@ -19,6 +19,7 @@
 
 #include "trawl/url.h"
 
+#include "tests/support/sanitized.h"
 #include "tests/url/url_test_data.h"
 #include "url/url_byte_masks.h"
 #include "url/url_parser.h"
@@ -26,14 +27,7 @@
 namespace trawl {
 namespace {
 
-// GCC defines macros for its sanitizers, Clang has features.
-#if defined(__has_feature)
-#define TRAWL_HAS_FEATURE(name) __has_feature(name)
-#else
-#define TRAWL_HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    TRAWL_HAS_FEATURE(address_sanitizer) || TRAWL_HAS_FEATURE(thread_sanitizer)
+#ifdef TRAWL_SANITIZED
 constexpr int kMutations = 100'000;
 constexpr int kSlowMutations = 1'000'000;
 #else

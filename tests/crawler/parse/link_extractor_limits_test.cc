@@ -16,6 +16,7 @@
 
 #include "base/thread_time.h"
 #include "tests/support/repeated.h"
+#include "tests/support/sanitized.h"
 
 namespace trawl {
 namespace {
@@ -66,7 +67,7 @@ std::string international_hosts() {
 }
 
 TEST(LinkExtractorLimits, NoPageTakesASecondOr256MegaBytes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TRAWL_SANITIZED
   GTEST_SKIP() << "sanitizers take time and memory of their own";
 #endif
   struct Page {

@@ -275,7 +275,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
   std::size_t memory = memory_used + found.memory() + found.references.size() * sizeof(Link);
   if (found.too_large || memory > options.max_memory) return LinksSkipped::kTooLarge;
   page.links.reserve(found.references.size());
-  if (repeated) repeated->begin();
+  if (repeated) repeated->begin(found.references);
   auto anchor = found.anchors.begin();
   std::size_t count =
       0;  // links so far; the vector still has those of the previous page after them
@@ -286,7 +286,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     }
     const Reference& reference = found.references[i];
     if (repeated) {
-      if (const auto link = repeated->find(reference)) {
+      if (const auto link = repeated->find(i)) {
         ++page.links[*link].times;
         ++page.repeated;
         continue;

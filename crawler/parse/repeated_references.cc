@@ -38,32 +38,47 @@ std::uint64_t hash(std::string_view value) noexcept {
   return mix64(load(value) ^ size) ^ load(last) ^ (load(before) * 0x9e3779b97f4a7c15);
 }
 
-std::uint64_t hash(const Reference& reference) noexcept {
+// Of a reference that leads to `target`.
+std::uint64_t hash(const Reference& reference, std::string_view target) noexcept {
   const std::uint64_t attributes = static_cast<std::uint64_t>(reference.kind) << 48 |
                                    static_cast<std::uint64_t>(reference.element) << 40 |
                                    static_cast<std::uint64_t>(reference.attribute) << 32 |
                                    (reference.rel.size() & 0xffff);
-  return mix64(hash(reference.value) ^ mix64(attributes));
+  return mix64(hash(target) ^ attributes * 0x9e3779b97f4a7c15);
 }
 
 }  // namespace
 
-void RepeatedReferences::begin() noexcept {
-  if (++page_ != 0) return;
-  places_ = {};
-  page_ = 1;
+void RepeatedReferences::begin(std::span<const Reference> references) noexcept {
+  references_ = references;
+  places_.fill({});
 }
 
-std::optional<std::uint32_t> RepeatedReferences::find(const Reference& reference) {
-  asked_ = reference;
-  asked_.value = without_fragment(reference.value);
-  place_ = &places_[scale_to(hash(asked_), kPlaces)];
-  if (place_->page != page_ || place_->reference != asked_) return std::nullopt;
+std::optional<std::uint32_t> RepeatedReferences::find(std::size_t i) noexcept {
+  const Reference& reference = references_[i];
+  const std::string_view target = without_fragment(reference.value);
+  const std::uint64_t hashed = hash(reference, target);
+  asked_ = {.hash = static_cast<std::uint32_t>(hashed),
+            .reference = static_cast<std::uint32_t>(i),
+            .size = static_cast<std::uint32_t>(target.size())};
+  place_ = &places_[scale_to(hashed, kPlaces)];
+  if (!leads_to(*place_, reference, target)) return std::nullopt;
   return place_->link;
 }
 
+bool RepeatedReferences::leads_to(const Place& place, const Reference& reference,
+                                  std::string_view target) const {
+  if (place.hash != asked_.hash || place.size != asked_.size || place.reference == kNone)
+    return false;
+  const Reference& other = references_[place.reference];
+  return other.value.substr(0, place.size) == target && other.kind == reference.kind &&
+         other.element == reference.element && other.attribute == reference.attribute &&
+         other.rel == reference.rel;
+}
+
 void RepeatedReferences::note(std::uint32_t link) noexcept {
-  *place_ = {.reference = asked_, .page = page_, .link = link};
+  *place_ = asked_;
+  place_->link = link;
 }
 
 }  // namespace trawl

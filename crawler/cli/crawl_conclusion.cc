@@ -71,19 +71,19 @@ std::string idle_text(const FrontierCounters& stats, const NextCommand& next) {
 
 }  // namespace
 
-CrawlConclusion CrawlConclusion::of(const Crawl& crawl, CrawlEnd end, bool interrupted,
+CrawlConclusion CrawlConclusion::of(const Crawl& crawl, EndReason end, bool interrupted,
                                     const NextCommand& next) {
-  if (interrupted && end != CrawlEnd::kFinished)
+  if (interrupted && end != EndReason::kFinished)
     return {.exit_code = kInterrupted, .text = "interrupted\n" + resume_text(next)};
-  if (end == CrawlEnd::kLimit) return at_limit(crawl, *crawl.reached_limit(), next);
+  if (end == EndReason::kLimit) return at_limit(crawl, *crawl.reached_limit(), next);
   if (const auto why = crawl.incomplete()) return of_incomplete(crawl, *why, next);
   CrawlConclusion conclusion{.exit_code = kDone};
   const FrontierCounters stats = crawl.progress().crawl;
-  if (end == CrawlEnd::kRecrawlsWait) {
+  if (end == EndReason::kRecrawlsWait) {
     conclusion.text =
         fmt::format("done; {} pages are due later: run the same command again to fetch them then\n",
                     stats.recrawls_deferred);
-  } else if (end == CrawlEnd::kExhausted) {
+  } else if (end == EndReason::kExhausted) {
     conclusion.text =
         "done; the URLs still queued belong to hosts that are blocked\n" + resume_text(next);
   } else if (crawl.tally().of_this_run().lines == 0) {

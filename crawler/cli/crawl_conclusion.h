@@ -14,7 +14,7 @@ struct CrawlConclusion {
   std::string warning = {};  // for standard error
 
   // Of a crawl whose state is closed. `interrupted`: by a signal.
-  static CrawlConclusion of(const Crawl& crawl, CrawlEnd end, bool interrupted,
+  static CrawlConclusion of(const Crawl& crawl, EndReason end, bool interrupted,
                             const NextCommand& next);
   // Of one that an error stopped; the error itself is reported elsewhere.
   static CrawlConclusion of_failed(int exit_code, const NextCommand& next);

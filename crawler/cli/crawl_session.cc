@@ -1,6 +1,5 @@
 #include "crawler/cli/crawl_session.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -22,13 +21,8 @@ namespace trawl::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongestTick{10};
-
-// How long to wait before the next look at a crawl: the end of a short one must be seen soon.
-std::chrono::milliseconds tick_after(std::chrono::steady_clock::duration elapsed) {
-  return std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed / 16),
-                    std::chrono::milliseconds(1), kLongestTick);
-}
+// How long to wait before the next look at a crawl that does not announce its end.
+constexpr std::chrono::milliseconds kTick{10};
 
 // Counts SIGINT and SIGTERM: the first drains, the second aborts, the third quits.
 class Interruption {
@@ -147,16 +141,16 @@ int run_session(Crawl& crawl, const SignalWaiter& signals, const SessionOptions&
     progress.update(crawl);
   };
   status.sample();
+  crawl.on_end([&signals] { signals.wake(); });
   crawl.start();
-  const auto started = std::chrono::steady_clock::now();
   while (!crawl.ended())
-    attend(tick_after(std::chrono::steady_clock::now() - started));
+    attend(kTick);
   // Read before close(): more URLs may fall due while it runs.
-  const CrawlEnd end = crawl.why_ended();
+  const EndReason end = crawl.why_ended();
   status.crawl_has_ended();
   // close() may write a checkpoint, which takes seconds: signals are handled meanwhile.
   auto closing = std::async(std::launch::async, [&] { return crawl.close(); });
-  while (closing.wait_for(kLongestTick) != std::future_status::ready)
+  while (closing.wait_for(kTick) != std::future_status::ready)
     attend(std::chrono::milliseconds(0));
   const auto closed = closing.get();
   progress.finish();

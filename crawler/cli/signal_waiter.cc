@@ -10,6 +10,13 @@
 
 namespace trawl::cli {
 
+namespace {
+
+// Of no meaning elsewhere; sent by someone else it does nothing either.
+constexpr int kWake = SIGUSR2;
+
+}  // namespace
+
 bool is_only_thread() {
 #if defined(__SANITIZE_THREAD__)
   return true;  // ThreadSanitizer has a thread of its own
@@ -29,7 +36,7 @@ SignalWaiter::SignalWaiter() {
   assert(is_only_thread());
   std::signal(SIGPIPE, SIG_IGN);
   sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP})
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, kWake})
     sigaddset(&signals_, signal);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
 }
@@ -39,8 +46,12 @@ std::optional<int> SignalWaiter::wait(std::chrono::milliseconds timeout) const {
   time.tv_sec = timeout.count() / 1000;
   time.tv_nsec = timeout.count() % 1000 * 1'000'000;
   const int signal = sigtimedwait(&signals_, nullptr, &time);
-  if (signal < 0) return std::nullopt;
+  if (signal < 0 || signal == kWake) return std::nullopt;
   return signal;
+}
+
+void SignalWaiter::wake() const noexcept {
+  pthread_kill(thread_, kWake);
 }
 
 }  // namespace trawl::cli

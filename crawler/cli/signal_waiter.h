@@ -14,11 +14,14 @@ bool is_only_thread();
 // Create it before any thread is started: threads inherit its signal mask.
 class SignalWaiter {
  public:
-  SignalWaiter();  // blocks SIGINT, SIGTERM, SIGUSR1 and SIGHUP; ignores SIGPIPE
-  // Returns the next signal, or nothing after `timeout`.
+  SignalWaiter();  // blocks SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP; ignores SIGPIPE
+  // Returns the next signal, or nothing after `timeout` or if woken.
   std::optional<int> wait(std::chrono::milliseconds timeout) const;
+  // Ends the wait() of the thread that created this, or its next one. Thread-safe.
+  void wake() const noexcept;
 
  private:
+  const pthread_t thread_ = pthread_self();
   sigset_t signals_;
 };
 

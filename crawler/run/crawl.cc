@@ -66,6 +66,10 @@ void CrawlImpl::start() {
   }
 }
 
+void CrawlImpl::on_end(std::function<void()> callback) {
+  context_->on_end = std::move(callback);
+}
+
 bool CrawlImpl::ended() {
   thread_.check();
   check_free_space();
@@ -99,14 +103,14 @@ bool CrawlImpl::ended() {
   return true;
 }
 
-CrawlEnd CrawlImpl::why_ended() const {
-  if (context_->failure()) return CrawlEnd::kStopped;
+EndReason CrawlImpl::why_ended() const {
+  if (context_->failure()) return EndReason::kStopped;
   // What ended the crawl still counts if the frontier is out of reach by now.
   const Progress how_far = progress_at_end_ ? *progress_at_end_ : frontier_progress();
-  if (how_far.finished) return CrawlEnd::kFinished;
-  if (reached_limit()) return CrawlEnd::kLimit;
-  if (context_->phase() != CrawlPhase::kRunning) return CrawlEnd::kStopped;
-  return ends_before_recrawls(how_far) ? CrawlEnd::kRecrawlsWait : CrawlEnd::kExhausted;
+  if (how_far.finished) return EndReason::kFinished;
+  if (reached_limit()) return EndReason::kLimit;
+  if (context_->phase() != CrawlPhase::kRunning) return EndReason::kStopped;
+  return ends_before_recrawls(how_far) ? EndReason::kRecrawlsWait : EndReason::kExhausted;
 }
 
 void CrawlImpl::request_checkpoint() {

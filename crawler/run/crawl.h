@@ -52,7 +52,7 @@ struct CrawlProgress {
 };
 
 // Why a crawl ended; the first value that applies.
-enum class CrawlEnd : std::uint8_t {
+enum class EndReason : std::uint8_t {
   kStopped,       // interrupted, or an error
   kFinished,      // every URL is done
   kLimit,         // reached_limit()
@@ -96,12 +96,15 @@ class Crawl {
   // an error stopped the crawl. Call often, from one thread: this call also queues work that was
   // put off until nothing else was left.
   virtual bool ended() = 0;
+  // Before start(): `callback` is called when ended() has probably become true, on a thread of the
+  // crawl, which it must not hold up. A hint: not every end is announced.
+  virtual void on_end(std::function<void()> callback) = 0;
   virtual void drain() = 0;  // finish the requests in flight, start none
   virtual void abort() = 0;  // drop the requests in flight
   virtual void request_checkpoint() = 0;
 
   // Valid once ended() is true.
-  virtual CrawlEnd why_ended() const = 0;
+  virtual EndReason why_ended() const = 0;
 
   // Call after ended() or abort(). Ends the threads, publishes a checkpoint and closes the state.
   // Returns the error that stopped the crawl, if any.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -113,6 +114,7 @@ struct CrawlContext {
   ArchivedLookups archived_lookups = {};
   HostLogins logins{config.fetch.logins};
   SitemapPages* sitemap_pages = nullptr;    // null: no sitemaps or recrawls
+  std::function<void()> on_end = [] {};     // see Crawl::on_end()
   std::atomic<std::uint64_t> in_flight{0};  // leases that the fetchers hold
   // `config`, `rules` and `reloads` change only there.
   SafePoint safe_point = {};

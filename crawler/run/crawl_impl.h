@@ -54,7 +54,8 @@ class CrawlImpl final : public Crawl {
   void start() override;
 
   bool ended() override;
-  CrawlEnd why_ended() const override;
+  void on_end(std::function<void()> callback) override;
+  EndReason why_ended() const override;
 
   void drain() override { advance_to(CrawlPhase::kDraining); }
   void abort() override { advance_to(CrawlPhase::kAborting); }

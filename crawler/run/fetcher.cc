@@ -118,6 +118,7 @@ void Fetcher::run() {
   run_rounds();
   context_.unread_pages.set_free(shard_, false);
   context_.safe_point.leave();
+  context_.on_end();
 }
 
 void Fetcher::run_rounds() {
@@ -135,6 +136,7 @@ void Fetcher::run_rounds() {
       release_origins();
       // A call that finds nothing may commit, which is cheaper for more pages at once.
       if (!std::exchange(has_leased, false)) take_leases();
+      announce_end();
     } else {
       context_.truncated_responses.clear();  // no retries any more
     }
@@ -188,6 +190,18 @@ void Fetcher::take_leases() {
            .leased_at = asked_at,
            .wall_time = std::chrono::system_clock::now()});
   }
+}
+
+// The frontier wakes the fetchers at its end. In a shared one others decide with us.
+void Fetcher::announce_end() {
+  if (!leases_.empty() || !has_room_) has_announced_end_ = false;
+  if (!leases_.empty() || !has_room_ || has_announced_end_ || context_.shared != nullptr) return;
+  if (!context_.pages.used_up()) {
+    const auto progress = context_.frontier.progress();
+    if (!progress || !progress->at_end()) return;
+  }
+  has_announced_end_ = true;
+  context_.on_end();
 }
 
 // With politeness.max_rate no more than what is requested within a second: other leases would only

@@ -42,6 +42,7 @@ class Fetcher {
   // After a look at the limits.
   CrawlPhase phase_now();
   void take_leases();
+  void announce_end();
   // How many leases may be taken now.
   std::size_t most_leases() const;
   static std::chrono::microseconds started_after(const OpenLease& open, SteadyTime sent);
@@ -175,8 +176,9 @@ class Fetcher {
   std::size_t fetched_leases_ = 0;            // of these, note_fetched()
   bool noted_fetched_ = false;                // since take_leases()
   SteadyTime renewed_ = std::chrono::steady_clock::now();
-  std::uint32_t reloads_ = 0;  // CrawlContext::reloads at the last round
-  bool has_room_ = true;       // for another lease, at the last call of take_leases()
+  std::uint32_t reloads_ = 0;       // CrawlContext::reloads at the last round
+  bool has_room_ = true;            // for another lease, at the last call of take_leases()
+  bool has_announced_end_ = false;  // and has had no lease since
 };
 
 }  // namespace trawl

@@ -98,7 +98,7 @@ inline bool run(const CrawlConfig& config, OpenMode mode = OpenMode::kCreate) {
   const auto crawl = opened(config, mode);
   crawl->start();
   finish(*crawl);
-  return crawl->why_ended() == CrawlEnd::kFinished;
+  return crawl->why_ended() == EndReason::kFinished;
 }
 
 inline std::vector<Json> pages_of(const CrawlConfig& config) {

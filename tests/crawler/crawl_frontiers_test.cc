@@ -33,7 +33,7 @@ void expect_whole_crawl(const CrawlConfig& config, LoggedSite& site, const Crawl
   ASSERT_TRUE(crawl) << crawl.error().message;
   (*crawl)->start();
   finish(**crawl);
-  EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ((*crawl)->why_ended(), EndReason::kFinished);
   const auto reachable = site->reachable_urls();
   EXPECT_EQ(keys_of(pages_of(config)), reachable);
   EXPECT_EQ(site.asked(), reachable) << "each requested once";
@@ -92,7 +92,7 @@ TEST(CrawlFrontiers, N1_LeasesThatExpireEndNoCrawl) {
   (*crawl)->start();
   while (!(*crawl)->ended())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ((*crawl)->why_ended(), EndReason::kFinished);
   EXPECT_GT(forgetful->forgotten.load(), 20);
   EXPECT_TRUE((*crawl)->close());
   const auto urls = keys_of(pages_of(config));
@@ -213,7 +213,7 @@ void expect_asks_before_it_sends(std::chrono::milliseconds delay, int standstill
   ASSERT_TRUE(crawl) << crawl.error().message;
   (*crawl)->start();
   test::wait_until([&] { return (*crawl)->ended(); });
-  EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ((*crawl)->why_ended(), EndReason::kFinished);
   EXPECT_EQ(frontier->kinds(), kinds);
   const std::size_t sent = site.requests().size() + elsewhere.requests().size();
   EXPECT_EQ(sent, 3 + (kinds > 1 ? 2u : 1u));

@@ -32,7 +32,7 @@ TEST(Crawl, N1_ADrainedCrawlGoesOnAndAsksForNothingTwice) {
   for (const std::uint64_t pages : {1u, 20u, 21u, 150u}) {
     SCOPED_TRACE(pages);
     const auto crawl = run_until(config, mode, pages, [](Crawl& running) { running.drain(); });
-    EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished) << "the site is too small for this test";
+    EXPECT_NE(crawl->why_ended(), EndReason::kFinished) << "the site is too small for this test";
     EXPECT_EQ(keys_of(pages_of(config)), site.asked()) << "what was requested was finished";
     mode = OpenMode::kResume;
   }
@@ -119,7 +119,7 @@ TEST(Crawl, EndsWhenAllThatIsLeftIsOfHostsThatAreAskedNoMore) {
   const auto crawl = opened(config, OpenMode::kResume);
   crawl->start();
   finish(*crawl);
-  EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished);
+  EXPECT_NE(crawl->why_ended(), EndReason::kFinished);
   EXPECT_FALSE(crawl->has_parked_hosts()) << "it is at its limit";
   EXPECT_EQ(crawl->progress().fetched_now, 2u);
 }

@@ -249,7 +249,7 @@ void crawl_all(const CrawlConfig& config, NotedLeases& noted) {
   const auto crawl = opened(config, OpenMode::kCreate, noted);
   crawl->start();
   finish(*crawl);
-  EXPECT_EQ(crawl->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ(crawl->why_ended(), EndReason::kFinished);
   EXPECT_EQ(noted.open(), 0u);
 }
 

@@ -148,7 +148,7 @@ TEST_F(CrawlSteering, ANarrowerScopeHoldsAndAWiderOneOffersAgain) {
   crawl->unpause();
   test::finish(*crawl);
   EXPECT_EQ(asked("/b/"), std::size_t{kLinks});
-  EXPECT_EQ(crawl->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ(crawl->why_ended(), EndReason::kFinished);
 }
 
 TEST_F(CrawlSteering, AConfigWhoseRulesAreBrokenChangesNothing) {
@@ -193,7 +193,7 @@ TEST_F(CrawlSteering, LimitsMayBeRaisedAndLowered) {
   ASSERT_TRUE(crawl->reload(fewer));
   crawl->start();
   test::finish(*crawl);
-  EXPECT_EQ(crawl->why_ended(), CrawlEnd::kLimit);
+  EXPECT_EQ(crawl->why_ended(), EndReason::kLimit);
   EXPECT_EQ(crawl->progress().fetched, 5u);
 }
 

@@ -1,6 +1,7 @@
 #include "crawler/run/crawl.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -32,6 +33,7 @@ using test::pages_of;
 using test::run;
 using test::TemporaryDirectory;
 using test::text;
+using test::wait_until;
 using ::testing::UnorderedElementsAre;
 
 // --- a whole crawl -------------------------------------------------------------------------------
@@ -219,6 +221,27 @@ TEST(Crawl, SaysWhenNothingAnswered) {
   EXPECT_TRUE(crawl->has_parked_hosts());
 }
 
+// Without ended(): nobody need look again and again for the end of a short crawl.
+TEST_P(CrawlOfThreads, AnnouncesItsEnd) {
+  const TemporaryDirectory directory;
+  const LoggedSite site(directory, 300, 3, GetParam().page_bytes);
+  CrawlConfig config = fast_config(directory, site->seeds());
+  config.fetch.threads = GetParam().threads;
+  OpenMode mode = OpenMode::kCreate;
+  for (const std::uint64_t limit : {5u, 1000u}) {
+    SCOPED_TRACE(limit);
+    config.scope.max_pages = limit;
+    const auto crawl = opened(config, mode);
+    std::atomic<bool> announced{false};
+    crawl->on_end([&announced] { announced.store(true); });
+    crawl->start();
+    wait_until([&announced] { return announced.load(); });
+    finish(*crawl);
+    EXPECT_EQ(pages_of(config).size(), std::min(limit, site->reachable_urls().size()));
+    mode = OpenMode::kResume;
+  }
+}
+
 // --- limits --------------------------------------------------------------------------------------
 
 TEST(Crawl, MaxPagesIsExactAndMayBeRaised) {
@@ -234,7 +257,7 @@ TEST(Crawl, MaxPagesIsExactAndMayBeRaised) {
     crawl->start();
     finish(*crawl);
     EXPECT_TRUE(crawl->reached_limit() == CrawlLimit::kPages);
-    EXPECT_NE(crawl->why_ended(), CrawlEnd::kFinished);
+    EXPECT_NE(crawl->why_ended(), EndReason::kFinished);
     EXPECT_EQ(pages_of(config).size(), limit);
     EXPECT_EQ(site.asked().size(), limit) << "never more requests than pages";
     mode = OpenMode::kResume;

@@ -203,7 +203,7 @@ TEST(CsvSink, N3_APageIsCompletedAfterItsRowIsWritten) {
   ASSERT_TRUE(crawl) << crawl.error().message;
   (*crawl)->start();
   finish(**crawl);
-  EXPECT_EQ((*crawl)->why_ended(), CrawlEnd::kFinished);
+  EXPECT_EQ((*crawl)->why_ended(), EndReason::kFinished);
   EXPECT_EQ(static_cast<std::size_t>(watched->ended), pages_of(config).size());
   EXPECT_GT(watched->ended, 150);
   EXPECT_EQ(watched->early, 0);

@@ -47,7 +47,7 @@ template <class T>
 using Result = tl::expected<T, Error>;
 
 // `return error(ErrorCode::kNotFound, "...")` from any function that returns a Result.
-inline tl::unexpected<Error> error(ErrorCode code, std::string message) {
+[[gnu::cold]] inline tl::unexpected<Error> error(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
 

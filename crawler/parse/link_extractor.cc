@@ -287,8 +287,8 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     const Reference& reference = found.references[i];
     if (repeated) {
       if (const auto link = repeated->find(i)) {
-        ++page.links[*link].times;
-        ++page.repeated;
+        page.links[*link].times += reference.times;
+        page.repeated += reference.times;
         continue;
       }
     }
@@ -296,7 +296,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     const auto parsed = parse(reference.value, base, link.url);
     if (!parsed) {
       const bool foreign = base_is_foreign || parsed.error().code == ErrorCode::kUnsupportedScheme;
-      ++(foreign ? page.other_scheme : page.invalid);
+      (foreign ? page.other_scheme : page.invalid) += reference.times;
       if (!options.dropped) continue;
       page.dropped.push_back({std::string(reference.value.substr(0, kLongestDropped)), foreign});
       memory += sizeof(DroppedLink) + page.dropped.back().text.capacity();
@@ -308,7 +308,8 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     link.element = to_string(reference.element);
     link.attribute = to_string(reference.attribute);
     link.rel = reference.rel;
-    link.times = 1;
+    link.times = reference.times;
+    page.repeated += reference.times - 1;
     link.text.clear();
     while (anchor != found.anchors.end() && anchor->reference < i)
       ++anchor;
@@ -316,7 +317,7 @@ LinksSkipped LinkExtractor::State::resolve_links(const PageReferences& found, co
     memory += link.url.href().size() + link.rel.size();
     if (!link.text.empty()) memory += link.text.capacity();
     if (memory > options.max_memory) return LinksSkipped::kTooLarge;
-    if (repeated) repeated->note(static_cast<std::uint32_t>(count));
+    if (repeated) repeated->note(i, static_cast<std::uint32_t>(count));
     ++count;
   }
   cut(page.links, count, memory);

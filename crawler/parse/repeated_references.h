@@ -1,20 +1,19 @@
 // RepeatedReferences: finds the references of a page that lead where one before them leads.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <vector>
 
 #include "crawler/parse/html/page_references.h"
+#include "crawler/parse/html/repeated_texts.h"
 
 namespace trawl {
 
 // On pages of documentation seven of ten references repeat one of the same page, most of them with
-// another fragment. Comparing their bytes costs a tenth of resolving them. A table of fixed size,
-// in which new references replace old ones, so that some repeats of large pages are not found.
+// another fragment. Comparing their bytes costs a tenth of resolving them.
 class RepeatedReferences {
  public:
   RepeatedReferences() = default;
@@ -22,30 +21,16 @@ class RepeatedReferences {
   RepeatedReferences& operator=(const RepeatedReferences&) = delete;
 
   // Starts a page. `references`, fewer than 2^32, stay as they are until the last find().
-  void begin(std::span<const Reference> references) noexcept;
+  void begin(std::span<const Reference> references);
   // The link passed to note() for a reference that differs from the i-th at most in its fragment.
   std::optional<std::uint32_t> find(std::size_t i) noexcept;
-  // Notes that the reference of the last find() became the page's link `link`.
-  void note(std::uint32_t link) noexcept;
+  // Notes that the i-th reference, that of the last find(), became the page's link `link`.
+  void note(std::size_t i, std::uint32_t link) noexcept;
 
  private:
-  static constexpr std::size_t kPlaces = 1024;
-  static constexpr std::uint32_t kNone = 0xffff'ffff;
-
-  // Small, so that the table stays in the first-level cache.
-  struct Place {
-    std::uint32_t hash = 0;           // the bits that did not choose the place
-    std::uint32_t reference = kNone;  // index into `references_`
-    std::uint32_t size = 0;           // of its value without the fragment
-    std::uint32_t link = 0;
-  };
-
-  bool leads_to(const Place& place, const Reference& reference, std::string_view target) const;
-
-  std::array<Place, kPlaces> places_;
+  RepeatedTexts texts_;  // with the number of the reference
   std::span<const Reference> references_;
-  Place asked_;             // what the last find() looked for
-  Place* place_ = nullptr;  // where it belongs
+  std::vector<std::uint32_t> links_;  // for each reference that was noted
 };
 
 }  // namespace trawl

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <optional>
@@ -24,6 +25,7 @@ struct Reference {
   LinkKind kind = LinkKind::kNavigation;
   Element element = Element::kOther;
   Attribute attribute = Attribute::kHref;
+  std::uint32_t times = 1;  // how many of the page it stands for: see counts_repeats()
 
   friend bool operator==(const Reference&, const Reference&) = default;
 };

@@ -8,6 +8,7 @@
 #include "base/utf8_validation.h"
 #include "crawler/parse/encoding/valid_utf8.h"
 #include "crawler/parse/html/element_content_model.h"
+#include "crawler/parse/html/foreign_content.h"
 #include "crawler/parse/html/shadow_root.h"
 
 namespace trawl {
@@ -15,78 +16,6 @@ namespace {
 
 // Deeper nesting of SVG or MathML is hostile.
 constexpr std::size_t kDeepestForeign = 10'000;
-
-// Start tags that end SVG and MathML anywhere within; <font> does too if it has one of its
-// attributes.
-bool leaves_foreign_content(Element element) {
-  switch (element) {
-    case Element::kB:
-    case Element::kBig:
-    case Element::kBlockquote:
-    case Element::kBody:
-    case Element::kBr:
-    case Element::kCenter:
-    case Element::kCode:
-    case Element::kDd:
-    case Element::kDiv:
-    case Element::kDl:
-    case Element::kDt:
-    case Element::kEm:
-    case Element::kEmbed:
-    case Element::kH1:
-    case Element::kH2:
-    case Element::kH3:
-    case Element::kH4:
-    case Element::kH5:
-    case Element::kH6:
-    case Element::kHead:
-    case Element::kHr:
-    case Element::kI:
-    case Element::kImg:
-    case Element::kLi:
-    case Element::kListing:
-    case Element::kMenu:
-    case Element::kMeta:
-    case Element::kNobr:
-    case Element::kOl:
-    case Element::kP:
-    case Element::kPre:
-    case Element::kRuby:
-    case Element::kS:
-    case Element::kSmall:
-    case Element::kSpan:
-    case Element::kStrong:
-    case Element::kStrike:
-    case Element::kSub:
-    case Element::kSup:
-    case Element::kTable:
-    case Element::kTt:
-    case Element::kU:
-    case Element::kUl:
-    case Element::kVar:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_integration_point(MarkupSpace space, Element element) {
-  switch (element) {
-    case Element::kForeignObject:
-    case Element::kDesc:
-    case Element::kTitle:
-      return space == MarkupSpace::kSvg;
-    case Element::kAnnotationXml:
-    case Element::kMi:
-    case Element::kMo:
-    case Element::kMn:
-    case Element::kMs:
-    case Element::kMtext:
-      return space == MarkupSpace::kMathMl;
-    default:
-      return false;
-  }
-}
 
 // Whether a start tag changes how the tags after it are read.
 constexpr bool shapes_page(Element element) {
@@ -167,6 +96,12 @@ PageScanner::Verdict PageScanner::scan(std::string_view html, ReferenceCollector
   needs_tree_ = false;
   waiting_tag_.reset();
   anchor_.reset();
+  if (!collector.counts_repeats()) {
+    targets_.reset();
+  } else {
+    if (!targets_) targets_ = std::make_unique<RepeatedTexts>();
+    targets_->begin();
+  }
 
   choose_tags();
   for (TokenKind kind = next_tag(); kind != TokenKind::kEnd; kind = next_tag()) {
@@ -452,12 +387,39 @@ void PageScanner::report(MarkupSpace space, Element element) {
       !may_have_presentation(space)) {
     return;
   }
-  read_attributes();
-  if (element == Element::kA && space != MarkupSpace::kMathMl && collector_->wants_texts()) {
-    end_anchor(tokens_.offset());
-    anchor_ = {.inside = tokens_.end_offset(), .space = space};
+  const bool has_text =
+      element == Element::kA && space != MarkupSpace::kMathMl && collector_->wants_texts();
+  if (has_text) end_anchor(tokens_.offset());
+  std::optional<std::string_view> target;
+  if (targets_ && element == Element::kA && space == MarkupSpace::kHtml) {
+    target = repeatable_target();
+    if (const auto before = target ? targets_->find(*target) : std::nullopt) {
+      ++page_->references[*before].times;
+      return;
+    }
   }
+  read_attributes();
+  if (has_text) anchor_ = {.inside = tokens_.end_offset(), .space = space};
+  const std::size_t reference = page_->references.size();
   collector_->element(space, element, attributes_);
+  if (target && page_->references.size() > reference)
+    targets_->note(static_cast<std::uint32_t>(reference));
+}
+
+// Where an <a> leads, as written and without the fragment, if that and the fragment are all there
+// is to it. Equal ones decode to equal ones: of the character references only those that begin with
+// "&#" have a '#'.
+std::optional<std::string_view> PageScanner::repeatable_target() const noexcept {
+  std::optional<std::string_view> href;
+  for (const RawAttribute& attribute : tokens_.attributes()) {
+    const std::string_view name = tokens_.name_of(attribute);
+    if (!href && equal_in_any_case(name, "href")) href = tokens_.value_of(attribute);
+    if (equal_in_any_case(name, "rel")) return std::nullopt;
+  }
+  if (!href) return std::nullopt;
+  const std::string_view target = without_fragment(*href);
+  if (target.ends_with('&')) return std::nullopt;
+  return target;
 }
 
 // Reports the source of the last <a>, which ends at the next <a> or the page's end.

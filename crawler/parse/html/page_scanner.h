@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "crawler/parse/html/html_tokenizer.h"
 #include "crawler/parse/html/page_references.h"
 #include "crawler/parse/html/reference_collector.h"
+#include "crawler/parse/html/repeated_texts.h"
 #include "crawler/parse/html/tag_filter.h"
 
 namespace trawl {
@@ -70,6 +72,7 @@ class PageScanner {
   bool has_style_attribute() const noexcept;
   bool may_have_presentation(MarkupSpace space) const noexcept;
   void read_attributes();
+  std::optional<std::string_view> repeatable_target() const noexcept;
   std::string_view decoded(std::string_view raw, ReferenceContext context);
   std::string_view valid(std::string_view text);
 
@@ -84,8 +87,9 @@ class PageScanner {
   std::optional<TokenKind> waiting_tag_;  // a tag that the tokenizer has already returned
   std::vector<Foreign> foreign_;          // from <svg> or <math> inwards
   MarkupSpace foreign_space_ = MarkupSpace::kSvg;
-  std::vector<bool> shown_templates_;  // for each open template, whether it is a shadow root
-  std::size_t hidden_templates_ = 0;   // number of open ones that are not
+  std::vector<bool> shown_templates_;       // for each open template, whether it is a shadow root
+  std::size_t hidden_templates_ = 0;        // number of open ones that are not
+  std::unique_ptr<RepeatedTexts> targets_;  // of <a>, as written; null: each is reported
   std::vector<Element> tables_;   // for each open table, its open cell or caption; kOther: none
   std::optional<Anchor> anchor_;  // the last
   bool in_select_ = false;

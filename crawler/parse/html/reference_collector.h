@@ -33,6 +33,11 @@ class ReferenceCollector {
   bool wants_style_sheets() const noexcept { return wants_style_; }
   // Whether script() has an effect.
   bool wants_scripts() const noexcept { return wants_scripts_; }
+  // Whether an <a> that leads where one before it leads may be counted there (Reference::times)
+  // instead of being passed to element().
+  bool counts_repeats() const noexcept {
+    return options_.distinct && !options_.dropped && !wants_style_ && srcdoc_depth_ == 0;
+  }
   // Whether the references still fit into the memory limit of `options`; if not, sets
   // PageReferences::too_large.
   bool has_room();

@@ -22,19 +22,30 @@ using testing::ElementsAre;
 
 const Url kUrlOfPage = *Url::parse("http://site.example/dir/page.html?q");
 
-PageLinks links_of(std::string_view html, bool distinct, LinkKinds kinds = LinkKinds::all()) {
-  return extract_links(html, kUrlOfPage, {.kinds = kinds, .distinct = distinct});
-}
+// The scanner counts repeats itself if it looks for nothing in style attributes: without resources.
+class DistinctLinks : public testing::TestWithParam<LinkKinds> {
+ protected:
+  static LinkOptions options(bool distinct) { return {.kinds = GetParam(), .distinct = distinct}; }
+  static PageLinks links_of(std::string_view html, bool distinct) {
+    return extract_links(html, kUrlOfPage, options(distinct));
+  }
+  // "path times" of each link.
+  static std::vector<std::string> counted(std::string_view html) {
+    std::vector<std::string> result;
+    for (const Link& link : links_of(html, true).links)
+      result.push_back(fmt::format("{} {}", link.url.path(), link.times));
+    return result;
+  }
+};
 
-// "path times" of each link.
-std::vector<std::string> counted(std::string_view html) {
-  std::vector<std::string> result;
-  for (const Link& link : links_of(html, true).links)
-    result.push_back(fmt::format("{} {}", link.url.path(), link.times));
-  return result;
-}
+INSTANTIATE_TEST_SUITE_P(Kinds, DistinctLinks,
+                         testing::Values(LinkKinds::all(),
+                                         LinkKinds{LinkKind::kNavigation, LinkKind::kDocument}),
+                         [](const auto& info) {
+                           return info.param == LinkKinds::all() ? "All" : "WithoutResources";
+                         });
 
-TEST(DistinctLinks, AFragmentOrATextMakesNoOtherLink) {
+TEST_P(DistinctLinks, AFragmentOrATextMakesNoOtherLink) {
   constexpr std::string_view kPage =
       "<a href=a>one</a><a href='a#x'>two</a><a href=#y></a><a href=b></a><a href=#z></a>"
       "<a href='a#'></a>";
@@ -49,7 +60,7 @@ TEST(DistinctLinks, AFragmentOrATextMakesNoOtherLink) {
     EXPECT_EQ(link.times, 1u);
 }
 
-TEST(DistinctLinks, WhatTellsLinksApartDoes) {
+TEST_P(DistinctLinks, WhatTellsLinksApartDoes) {
   EXPECT_THAT(counted("<a href=a></a><a href=a rel=nofollow></a><a href=a rel=next></a>"
                       "<area href=a><iframe src=a></iframe><a href=a?></a><a href=A></a>"
                       "<a href=a rel=nofollow></a>"),
@@ -58,7 +69,7 @@ TEST(DistinctLinks, WhatTellsLinksApartDoes) {
 }
 
 // In front of a fragment it belongs to the URL.
-TEST(DistinctLinks, WhiteSpaceAtTheEnd) {
+TEST_P(DistinctLinks, WhiteSpaceAtTheEnd) {
   EXPECT_THAT(counted("<a href='a '></a><a href='a #x'></a><a href='a #x'></a><a href='a'></a>"),
               testing::SizeIs(3));
   EXPECT_EQ(
@@ -66,7 +77,7 @@ TEST(DistinctLinks, WhiteSpaceAtTheEnd) {
       link_occurrences(links_of("<a href='a '></a><a href='a #x'></a><a href='a #y'></a>", false)));
 }
 
-TEST(DistinctLinks, WhatIsNoLinkCountsEachTime) {
+TEST_P(DistinctLinks, WhatIsNoLinkCountsEachTime) {
   const PageLinks page = links_of(
       "<a href='http://[/'></a><a href='http://[/'></a><a href='mailto:a'></a>"
       "<a href='mailto:a'></a><a href='mailto:a'></a>",
@@ -77,7 +88,7 @@ TEST(DistinctLinks, WhatIsNoLinkCountsEachTime) {
 }
 
 // Whatever a page's references are resolved against, and wherever they are.
-TEST(DistinctLinks, AreThoseOfThePage) {
+TEST_P(DistinctLinks, AreThoseOfThePage) {
   for (const std::string_view html : {
            "<base href=http://o.test/x/><a href=a></a><a href=a#b></a><a href=#c></a><a "
            "href=#d></a>",
@@ -88,11 +99,22 @@ TEST(DistinctLinks, AreThoseOfThePage) {
            "<link rel=stylesheet href=a><link rel=icon href=a><link rel=stylesheet href=a#z>",
            "<a href='\ta'></a><a href='a\t'></a><a href='a\t#b'></a><a href='a\n\t#c'></a>"
            "<a href=' #x'></a><a href=' #y'></a><a href=''></a><a href=' '></a>",
+           "<a href='a&#35;x'></a><a href='a&#36;x'></a><a href='a&#35;y'></a><a href='a&#'></a>",
+           "<a href='a&copy#x'></a><a href='a&copy'></a><a href='a&copy=#x'></a><a href='a&copy#y'>"
+           "</a><a href='a&num;x'></a><a href='a&num;y'></a><a href='a&Tab;#x'></a><a "
+           "href='a&Tab;'>",
+           "<a href='a\xff#x'></a><a href='a\xff'></a><a href='a\xe2\x82#y'></a><a "
+           "href='a\xe2\x82'>",
+           "<a HREF=a href=b></a><a href=b href=a></a><a Href=a REL=nofollow></a><a href=a "
+           "rel=''></a>"
+           "<svg><a href=a></a><a xlink:href=a></a></svg><a href=a></a>",
+           "<template><a href=a></a></template><a href=a></a><template><a href=a></a></template>",
+           "<meta name=robots content=nofollow><a href=a></a><a href=a#b></a><a></a><a name=c></a>",
            "<meta charset=windows-1252><a href='?\xfc#a'></a><a href='?\xfc#b'></a><a href='?%FC'>",
            "<a href='http:#a'></a><a href='http:#b'></a><a href='http:?q'></a><a href='//h#a'></a>",
        }) {
     for (const bool requisites : {false, true}) {
-      LinkOptions options{.kinds = LinkKinds::all(), .texts = true, .requisites = requisites};
+      LinkOptions options{.kinds = GetParam(), .texts = true, .requisites = requisites};
       const PageLinks all = extract_links(html, kUrlOfPage, options);
       options.distinct = true;
       const PageLinks some = extract_links(html, kUrlOfPage, options);
@@ -104,8 +126,31 @@ TEST(DistinctLinks, AreThoseOfThePage) {
   }
 }
 
-TEST(DistinctLinks, NothingIsKeptOfThePageBefore) {
-  LinkExtractor extractor({.distinct = true});
+// The first text of a link is its text, whatever comes within the others.
+TEST_P(DistinctLinks, TheTextIsThatOfTheFirst) {
+  LinkOptions with_texts = options(true);
+  with_texts.texts = true;
+  const PageLinks page = extract_links(
+      "<a href=a>one</a> <a href=b>two<a href='a#x'>three<a href=b>four</a><a href=c>five</a>",
+      kUrlOfPage, with_texts);
+  std::vector<std::string> texts;
+  for (const Link& link : page.links)
+    texts.push_back(fmt::format("{} {}", link.text, link.times));
+  EXPECT_THAT(texts, ElementsAre("one 2", "two 2", "five 1"));
+}
+
+// What was dropped is listed as it was each time.
+TEST_P(DistinctLinks, WhatIsDroppedIsListedEachTime) {
+  LinkOptions with_dropped = options(true);
+  with_dropped.dropped = true;
+  const PageLinks page =
+      extract_links("<a href='ftp:a#1'></a><a href='ftp:a#2'></a>", kUrlOfPage, with_dropped);
+  ASSERT_EQ(page.dropped.size(), 2u);
+  EXPECT_EQ(page.dropped[1].text, "ftp:a#2");
+}
+
+TEST_P(DistinctLinks, NothingIsKeptOfThePageBefore) {
+  LinkExtractor extractor(options(true));
   PageLinks page;
   for (const char* const base : {"http://a.test/", "http://b.test/"}) {
     extractor.extract_into("<a href=x></a><a href=x></a>", "text/html", *Url::parse(base), page);
@@ -122,7 +167,7 @@ TEST(DistinctLinks, NothingIsKeptOfThePageBefore) {
 }
 
 // With more links than are remembered, some are in it several times.
-TEST(DistinctLinks, RandomPagesHaveTheSameLinks) {
+TEST_P(DistinctLinks, RandomPagesHaveTheSameLinks) {
   std::mt19937 random(7);
   const auto below = [&](std::size_t n) { return std::size_t{random() % n}; };
   constexpr std::array kRels = {"", " rel=nofollow", " rel=' next'"};

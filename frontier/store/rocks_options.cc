@@ -73,7 +73,9 @@ constexpr std::uint64_t kMostMerged = 4;
 // A flush, which puts memtables in order, takes about a third of the CPU time of a new URL, so that
 // many processors need several at once. RocksDB gives flushes a quarter of its jobs.
 std::uint64_t flush_threads() {
-  return std::clamp(std::thread::hardware_concurrency() * 3 / 8, 1u, 8u);
+  // Asked once: the C library opens a file to answer.
+  static const unsigned threads = std::clamp(std::thread::hardware_concurrency() * 3 / 8, 1u, 8u);
+  return threads;
 }
 
 void plan_memtables(std::uint64_t write_buffers, rocksdb::ColumnFamilyOptions& options) {

@@ -45,7 +45,10 @@ std::optional<int> SignalWaiter::wait(std::chrono::milliseconds timeout) const {
   timespec time{};
   time.tv_sec = timeout.count() / 1000;
   time.tv_nsec = timeout.count() % 1000 * 1'000'000;
-  const int signal = sigtimedwait(&signals_, nullptr, &time);
+  int signal = sigtimedwait(&signals_, nullptr, &time);
+  // What was sent to the thread comes before what was sent to the process, even later.
+  constexpr timespec kNow{};
+  if (signal == kWake) signal = sigtimedwait(&signals_, nullptr, &kNow);
   if (signal < 0 || signal == kWake) return std::nullopt;
   return signal;
 }

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <optional>
 
+#include <pthread.h>
+
 namespace trawl::cli {
 
 // Whether no other thread was started: it would not have a signal mask that is set now. Reads
@@ -15,7 +17,7 @@ bool is_only_thread();
 class SignalWaiter {
  public:
   SignalWaiter();  // blocks SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP; ignores SIGPIPE
-  // Returns the next signal, or nothing after `timeout` or if woken.
+  // Returns the next signal, or nothing after `timeout`, or earlier if woken.
   std::optional<int> wait(std::chrono::milliseconds timeout) const;
   // Ends the wait() of the thread that created this, or its next one. Thread-safe.
   void wake() const noexcept;

@@ -349,6 +349,7 @@ void LinkExtractor::State::shrink(PageLinks& page) {
   gumbo.reset();
   if (scanned.memory() > kOrdinaryBytes) scanned = {};
   if (from_tree.memory() > kOrdinaryBytes) from_tree = {};
+  if (repeated) repeated->shrink(kOrdinaryLinks);
   for (std::string* buffer : {&utf8, &query}) {
     if (buffer->capacity() > kOrdinaryBytes) std::string().swap(*buffer);
   }

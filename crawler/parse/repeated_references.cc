@@ -18,6 +18,11 @@ void RepeatedReferences::begin(std::span<const Reference> references) {
   links_.resize(references.size());
 }
 
+void RepeatedReferences::shrink(std::size_t ordinary) {
+  references_ = {};
+  if (links_.capacity() > ordinary) std::vector<std::uint32_t>().swap(links_);
+}
+
 std::optional<std::uint32_t> RepeatedReferences::find(std::size_t i) noexcept {
   const Reference& reference = references_[i];
   const auto before = texts_.find(without_fragment(reference.value), kind_of(reference));

@@ -96,8 +96,9 @@ class Crawl {
   // an error stopped the crawl. Call often, from one thread: this call also queues work that was
   // put off until nothing else was left.
   virtual bool ended() = 0;
-  // Before start(): `callback` is called when ended() has probably become true, on a thread of the
-  // crawl, which it must not hold up. A hint: not every end is announced.
+  // Call before start(). `callback`, not empty, is called when ended() has probably become true: on
+  // threads of the crawl, which it must not hold up, more than once, and until close() returns or
+  // the crawl is destroyed. A hint: not every end is announced.
   virtual void on_end(std::function<void()> callback) = 0;
   virtual void drain() = 0;  // finish the requests in flight, start none
   virtual void abort() = 0;  // drop the requests in flight

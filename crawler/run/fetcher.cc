@@ -180,6 +180,7 @@ void Fetcher::take_leases() {
   const std::size_t given = leases ? leases->size() : 0;
   context_.pages.give_back(wanted - given);
   has_room_ = given < room;
+  if (given > 0) has_announced_end_ = false;
   if (has_room_) context_.connections.give_back_unused(shard_, room - given);
   if (!leases) return context_.stop_with(leases.error());
   pace_.begin_batch();
@@ -192,9 +193,9 @@ void Fetcher::take_leases() {
   }
 }
 
-// The frontier wakes the fetchers at its end. In a shared one others decide with us.
+// The last commit wakes the fetcher of its shard. Not every end is seen here: that with URLs left
+// may come later, and in a shared frontier others decide with us.
 void Fetcher::announce_end() {
-  if (!leases_.empty() || !has_room_) has_announced_end_ = false;
   if (!leases_.empty() || !has_room_ || has_announced_end_ || context_.shared != nullptr) return;
   if (!context_.pages.used_up()) {
     const auto progress = context_.frontier.progress();

@@ -407,8 +407,9 @@ void PageScanner::report(MarkupSpace space, Element element) {
 }
 
 // Where an <a> leads, as written and without the fragment, if that and the fragment are all there
-// is to it. Equal ones decode to equal ones: of the character references only those that begin with
-// "&#" have a '#'.
+// is to it, and if equal ones lead to the same place when they are decoded, too. That is not so if
+// the '#' belongs to a character reference ("&#9;"), and not if a reference in front of it stands
+// for white space ("&Tab;"), which matters there: see without_fragment().
 std::optional<std::string_view> PageScanner::repeatable_target() const noexcept {
   std::optional<std::string_view> href;
   for (const RawAttribute& attribute : tokens_.attributes()) {
@@ -418,7 +419,7 @@ std::optional<std::string_view> PageScanner::repeatable_target() const noexcept 
   }
   if (!href) return std::nullopt;
   const std::string_view target = without_fragment(*href);
-  if (target.ends_with('&')) return std::nullopt;
+  if (target.ends_with('&') || target.ends_with(';')) return std::nullopt;
   return target;
 }
 

@@ -34,7 +34,8 @@ class ReferenceCollector {
   // Whether script() has an effect.
   bool wants_scripts() const noexcept { return wants_scripts_; }
   // Whether an <a> that leads where one before it leads may be counted there (Reference::times)
-  // instead of being passed to element().
+  // instead of being passed to element(): nothing else of it is wanted, such as its style or how it
+  // was written, and it is not in a srcdoc, of which there may be many.
   bool counts_repeats() const noexcept {
     return options_.distinct && !options_.dropped && !wants_style_ && srcdoc_depth_ == 0;
   }

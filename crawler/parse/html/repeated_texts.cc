@@ -1,6 +1,7 @@
 #include "crawler/parse/html/repeated_texts.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "base/mix.h"
@@ -55,7 +56,13 @@ std::optional<std::uint32_t> RepeatedTexts::find(std::string_view text,
   return place_->number;
 }
 
+void RepeatedTexts::begin() noexcept {
+  places_.fill({});
+  place_ = nullptr;
+}
+
 void RepeatedTexts::note(std::uint32_t number) noexcept {
+  assert(place_ != nullptr);
   *place_ = asked_;
   place_->number = number;
 }

@@ -21,7 +21,7 @@ class RepeatedTexts {
   RepeatedTexts& operator=(const RepeatedTexts&) = delete;
 
   // Starts a page.
-  void begin() noexcept { places_.fill({}); }
+  void begin() noexcept;
   // The number noted for the same text, which may be that of another `kind`: equal texts of two
   // kinds mostly have places of their own. `text` stays valid until the next page.
   std::optional<std::uint32_t> find(std::string_view text, std::uint64_t kind = 0) noexcept;

@@ -103,6 +103,8 @@ TEST_P(DistinctLinks, AreThoseOfThePage) {
            "<a href='a&copy#x'></a><a href='a&copy'></a><a href='a&copy=#x'></a><a href='a&copy#y'>"
            "</a><a href='a&num;x'></a><a href='a&num;y'></a><a href='a&Tab;#x'></a><a "
            "href='a&Tab;'>",
+           "<a href='a &Tab;'></a><a href='a &Tab;#x'></a><a href='a &NewLine;#x'></a><a href='a "
+           "#y'>",
            "<a href='a\xff#x'></a><a href='a\xff'></a><a href='a\xe2\x82#y'></a><a "
            "href='a\xe2\x82'>",
            "<a HREF=a href=b></a><a href=b href=a></a><a Href=a REL=nofollow></a><a href=a "
@@ -139,6 +141,19 @@ TEST_P(DistinctLinks, TheTextIsThatOfTheFirst) {
   EXPECT_THAT(texts, ElementsAre("one 2", "two 2", "five 1"));
 }
 
+// The scanner's answer is used if the page needs a tree and that would be too deep.
+TEST_P(DistinctLinks, AreCountedByTheScannerWithoutATree) {
+  std::string html = "<a href=a></a><a href='a#x'></a><select><svg></svg></select><a href=b></a>";
+  for (int i = 0; i < 1000; ++i)
+    html += "<div>";
+  html += "<a href='a#y'></a>";
+  const PageLinks page = links_of(html, true);
+  EXPECT_EQ(page.engine, LinkEngine::kScanner);
+  EXPECT_EQ(page.skipped, LinksSkipped::kNo);
+  EXPECT_THAT(counted(html), ElementsAre("/dir/a 3", "/dir/b 1"));
+  EXPECT_EQ(page.repeated, 2u);
+}
+
 // What was dropped is listed as it was each time.
 TEST_P(DistinctLinks, WhatIsDroppedIsListedEachTime) {
   LinkOptions with_dropped = options(true);
@@ -171,7 +186,8 @@ TEST_P(DistinctLinks, RandomPagesHaveTheSameLinks) {
   std::mt19937 random(7);
   const auto below = [&](std::size_t n) { return std::size_t{random() % n}; };
   constexpr std::array kRels = {"", " rel=nofollow", " rel=' next'"};
-  constexpr std::array kEnds = {"", "#", "#a", "#b", " ", "?", "?#c", " #d"};
+  constexpr std::array kEnds = {"",    "#",   "#a",    "#b",       " ",      "?",
+                                "?#c", " #d", "&Tab;", " &Tab;#d", " &Tab;", "&amp#e"};
   constexpr std::size_t kTimes = 100;
   for (const std::size_t names : {1u, 3u, 15u, 500u}) {
     for (int round = 0; round < 5; ++round) {
@@ -188,7 +204,7 @@ TEST_P(DistinctLinks, RandomPagesHaveTheSameLinks) {
       ASSERT_EQ(some.links.size() + some.repeated, all.links.size());
       if (names > 3) continue;
       // Several spellings of a URL are several links; few of them share a place.
-      EXPECT_LT(some.links.size(), all.links.size() / 2) << html;
+      EXPECT_LT(some.links.size(), all.links.size() * 3 / 4) << html;
     }
   }
 }

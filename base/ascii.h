@@ -40,6 +40,10 @@ class AsciiSet {
 constexpr bool is_ascii(char byte) {
   return static_cast<unsigned char>(byte) < 0x80;
 }
+// What the URL Standard strips at the ends of a URL, and lenient parsers take for white space.
+constexpr bool is_c0_control_or_space(char byte) {
+  return static_cast<unsigned char>(byte) <= ' ';
+}
 constexpr bool is_ascii_digit(char byte) {
   return byte >= '0' && byte <= '9';
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "url/host_parser.h"
 #include "url/percent_encoding.h"
 
@@ -111,11 +112,10 @@ Result<Url> UrlParser::parse() {
 }
 
 void UrlParser::strip_input() {
-  const auto is_c0_or_space = [](char byte) { return static_cast<unsigned char>(byte) <= ' '; };
   rest_ = input_;
-  while (!rest_.empty() && is_c0_or_space(rest_.front()))
+  while (!rest_.empty() && is_c0_control_or_space(rest_.front()))
     rest_.remove_prefix(1);
-  while (!rest_.empty() && is_c0_or_space(rest_.back()))
+  while (!rest_.empty() && is_c0_control_or_space(rest_.back()))
     rest_.remove_suffix(1);
   const auto has = [this](char byte) { return rest_.find(byte) != std::string_view::npos; };
   if (!has('\t') && !has('\n') && !has('\r')) return;

@@ -18,11 +18,6 @@ void RepeatedReferences::begin(std::span<const Reference> references) {
   links_.resize(references.size());
 }
 
-void RepeatedReferences::shrink(std::size_t ordinary) {
-  references_ = {};
-  if (links_.capacity() > ordinary) std::vector<std::uint32_t>().swap(links_);
-}
-
 std::optional<std::uint32_t> RepeatedReferences::find(std::size_t i) noexcept {
   const Reference& reference = references_[i];
   const auto before = texts_.find(without_fragment(reference.value), kind_of(reference));
@@ -38,6 +33,11 @@ std::optional<std::uint32_t> RepeatedReferences::find(std::size_t i) noexcept {
 void RepeatedReferences::note(std::size_t i, std::uint32_t link) noexcept {
   texts_.note(static_cast<std::uint32_t>(i));
   links_[i] = link;
+}
+
+void RepeatedReferences::shrink(std::size_t ordinary) {
+  references_ = {};
+  if (links_.capacity() > ordinary) std::vector<std::uint32_t>().swap(links_);
 }
 
 }  // namespace trawl

@@ -24,10 +24,10 @@ class RepeatedReferences {
   void begin(std::span<const Reference> references);
   // The link passed to note() for a reference that differs from the i-th at most in its fragment.
   std::optional<std::uint32_t> find(std::size_t i) noexcept;
-  // Frees the memory of a page of more than `ordinary` references.
-  void shrink(std::size_t ordinary);
   // Notes that the i-th reference, that of the last find(), became the page's link `link`.
   void note(std::size_t i, std::uint32_t link) noexcept;
+  // Ends a page, and frees memory if it had more than `ordinary` references.
+  void shrink(std::size_t ordinary);
 
  private:
   RepeatedTexts texts_;  // with the number of the reference

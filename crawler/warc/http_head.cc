@@ -12,14 +12,10 @@ namespace trawl {
 
 namespace {
 
-bool is_blank(char c) {
-  return static_cast<unsigned char>(c) <= ' ';
-}
-
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front()))
+  while (!text.empty() && is_c0_control_or_space(text.front()))
     text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back()))
+  while (!text.empty() && is_c0_control_or_space(text.back()))
     text.remove_suffix(1);
   return text;
 }
@@ -36,7 +32,8 @@ std::string_view take_line(std::string_view& text) {
 
 // `lowered` is in ascii_lower case.
 bool is_field(std::string_view line, std::string_view lowered) {
-  if (line.empty() || is_blank(line.front())) return false;  // the end of a folded line
+  if (line.empty() || is_c0_control_or_space(line.front()))
+    return false;  // the end of a folded line
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return false;
   const std::string_view name = trimmed(line.substr(0, colon));
@@ -50,7 +47,7 @@ std::string_view value_of(std::string_view line) {
 
 // Readers take a blank line for the end of the head.
 bool is_blank_line(std::string_view line) {
-  return std::all_of(line.begin(), line.end(), is_blank);
+  return std::all_of(line.begin(), line.end(), is_c0_control_or_space);
 }
 
 void append_line(std::string& out, std::string_view line) {

@@ -184,7 +184,7 @@ std::optional<PageEncoding> xml_declaration_encoding(std::string_view head) {
   if (!head.starts_with("<?xml")) return std::nullopt;
   std::string_view rest = head.substr(0, head.find('>'));
   const auto skip_blanks = [&rest] {
-    while (!rest.empty() && static_cast<unsigned char>(rest.front()) <= ' ')
+    while (!rest.empty() && is_c0_control_or_space(rest.front()))
       rest.remove_prefix(1);
   };
   if (rest.size() == head.size()) return std::nullopt;
@@ -199,7 +199,7 @@ std::optional<PageEncoding> xml_declaration_encoding(std::string_view head) {
   const std::size_t end = rest.find(rest.front(), 1);
   if (end == std::string_view::npos) return std::nullopt;
   const std::string_view label = rest.substr(1, end - 1);
-  if (std::ranges::any_of(label, [](unsigned char c) { return c <= ' '; })) return std::nullopt;
+  if (std::ranges::any_of(label, is_c0_control_or_space)) return std::nullopt;
   const auto encoding = PageEncoding::find(label);
   if (!encoding) return std::nullopt;
   return readable(*encoding);

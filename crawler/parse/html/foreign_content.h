@@ -10,7 +10,7 @@ namespace trawl {
 // attributes.
 bool leaves_foreign_content(Element element) noexcept;
 
-// Elements of SVG or MathML whose start tags make HTML elements.
+// Elements of SVG or MathML in which start tags make HTML elements.
 bool is_integration_point(MarkupSpace space, Element element) noexcept;
 
 }  // namespace trawl

@@ -1,6 +1,15 @@
 #include "crawler/parse/html/page_references.h"
 
+#include "base/ascii.h"
+
 namespace trawl {
+
+std::string_view without_fragment(std::string_view reference) noexcept {
+  const std::string_view before = reference.substr(0, reference.find('#'));
+  const bool ends_here =
+      before.size() == reference.size() || before.empty() || !is_c0_control_or_space(before.back());
+  return ends_here ? before : reference;
+}
 
 std::size_t PageReferences::memory() const noexcept {
   std::size_t bytes = references.capacity() * sizeof(Reference) + title.capacity() +

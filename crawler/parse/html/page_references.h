@@ -30,6 +30,10 @@ struct Reference {
   friend bool operator==(const Reference&, const Reference&) = default;
 };
 
+// The part of a reference that names the resource: without the fragment. White space is removed at
+// the end of a reference, but belongs to the URL in front of a fragment.
+std::string_view without_fragment(std::string_view reference) noexcept;
+
 // The source of the text of an <a>.
 struct AnchorSource {
   std::size_t reference;    // index into PageReferences::references

@@ -86,8 +86,7 @@ std::string_view language_tag(std::string_view text) noexcept {
 }
 
 bool only_a_fragment(std::string_view reference) noexcept {
-  const auto first =
-      std::ranges::find_if(reference, [](char c) { return static_cast<unsigned char>(c) > ' '; });
+  const auto first = std::ranges::find_if_not(reference, is_c0_control_or_space);
   return first != reference.end() && *first == '#';
 }
 

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
 
-constexpr bool is_space(char c) noexcept {
-  return static_cast<unsigned char>(c) <= ' ';
-}
-
 // Up to 8 bytes.
 std::uint64_t load(std::string_view bytes) noexcept {
   std::uint64_t value = 0;
@@ -35,11 +31,9 @@ std::uint64_t sampled_hash(std::string_view text) noexcept {
 
 }  // namespace
 
-std::string_view without_fragment(std::string_view reference) noexcept {
-  const std::string_view before = reference.substr(0, reference.find('#'));
-  return before.size() == reference.size() || before.empty() || !is_space(before.back())
-             ? before
-             : reference;
+void RepeatedTexts::begin() noexcept {
+  places_.fill({});
+  place_ = nullptr;
 }
 
 std::optional<std::uint32_t> RepeatedTexts::find(std::string_view text,
@@ -54,11 +48,6 @@ std::optional<std::uint32_t> RepeatedTexts::find(std::string_view text,
     return std::nullopt;
   }
   return place_->number;
-}
-
-void RepeatedTexts::begin() noexcept {
-  places_.fill({});
-  place_ = nullptr;
 }
 
 void RepeatedTexts::note(std::uint32_t number) noexcept {

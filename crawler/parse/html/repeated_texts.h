@@ -9,10 +9,6 @@
 
 namespace trawl {
 
-// The part of a reference that names the resource: without the fragment. White space is removed at
-// the end of a reference, but belongs to the URL in front of a fragment.
-std::string_view without_fragment(std::string_view reference) noexcept;
-
 // New texts replace old ones, so that some repeats of large pages are not found.
 class RepeatedTexts {
  public:

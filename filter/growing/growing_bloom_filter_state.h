@@ -64,6 +64,10 @@ struct GrowingBloomFilter::State {
     }
     // Returns the number of new keys.
     std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept {
+      if (pages_to_take.load(std::memory_order_relaxed)) {
+        for (const Fingerprint key : keys)
+          bits->blocks().block_of(key)->fetch_or(0, std::memory_order_relaxed);
+      }
       const std::size_t fresh = bits->kernels.insert_batch(bits->blocks(), keys, admitted);
       if (fresh > 0) bits->inserted.add(fresh);
       // Relaxed: one thread is enough, no matter which.
@@ -74,7 +78,7 @@ struct GrowingBloomFilter::State {
     // by a page fault; but one with few keys takes few pages.
     void take_pages_if_used() noexcept {
       constexpr std::uint64_t kPageBytes = 4096;
-      constexpr std::uint64_t kPagesForAKey = 8;
+      constexpr std::uint64_t kPagesForAKey = 1;
       if (bits->inserted.sum() * kPagesForAKey < bits->words.bytes() / kPageBytes) return;
       if (pages_to_take.exchange(false, std::memory_order_relaxed)) bits->words.take_pages();
     }

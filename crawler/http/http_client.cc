@@ -42,11 +42,6 @@ struct CurlMultiDelete {
   void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
 };
 
-// libcurl must be initialised once, before threads use it.
-void init_curl_once() {
-  [[maybe_unused]] static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 // How often the transfers' timeouts are checked: often enough for the shortest.
 milliseconds tick_of(const HttpOptions& options) {
   const auto shortest =
@@ -66,7 +61,7 @@ class EpollHttpClient final : public HttpClient {
         tick_(tick_of(options)),
         wakeup_(std::move(wakeup)),
         jars_(CookieJars::kMaxJars, CookieJars::kMaxBytes, options.budget, options.cookies) {
-    init_curl_once();
+    prepare();
     multi_.reset(curl_multi_init());
     CURLM* multi = multi_.get();
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &EpollHttpClient::on_socket);
@@ -451,6 +446,10 @@ class EpollHttpClient final : public HttpClient {
 };
 
 }  // namespace
+
+void HttpClient::prepare() {
+  [[maybe_unused]] static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
 
 Result<std::unique_ptr<HttpClient>> HttpClient::create(const HttpOptions& options) {
   auto sockets = SocketPoller::create();

@@ -150,6 +150,8 @@ class HttpClient {
  public:
   using Done = std::function<void(HttpResponse)>;
 
+  // Sets libcurl and its TLS library up, which takes a while; create() does so, too. Thread-safe.
+  static void prepare();
   static Result<std::unique_ptr<HttpClient>> create(const HttpOptions& options);
   virtual ~HttpClient() = default;
 

@@ -3,6 +3,7 @@
 // repaired before anything can be completed; then the fetchers; and what is queued at the start.
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -365,6 +366,9 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, const Craw
   for (const std::string& warning : resumed.warnings)
     spdlog::warn("{}", warning);
   auto crawl = std::make_unique<CrawlImpl>(resumed, config);
+  // While the disk is waited for.
+  const auto prepared =
+      std::async(std::launch::async | std::launch::deferred, [] { HttpClient::prepare(); });
   if (auto opened = crawl->open(opening); !opened) return tl::unexpected(opened.error());
   return crawl;
 }

@@ -6,11 +6,11 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/ascii.h"
 #include "crawler/http/address_text.h"
-#include "crawler/http/private_address.h"
 
 namespace trawl {
 
@@ -32,7 +32,9 @@ Transfer::Transfer(TransferContext& context, const std::string& proxy)
       proxy_text_(proxy),
       proxy_(Proxy::parse(proxy)),
       tls_sessions_(context.tls_sessions[proxy]),
-      handle_(context.options, proxy_ ? &*proxy_ : nullptr) {
+      handle_(context.options, proxy_ ? &*proxy_ : nullptr),
+      // That of a proxy is not checked, since the user configured it.
+      addresses_(context.options.allow_private_addresses || proxy_) {
   set_callbacks();
 }
 
@@ -70,8 +72,6 @@ void Transfer::reset() {
   addresses_.clear();
   target_address_.clear();
   proxy_resolved_ = false;
-  tried_.clear();
-  address_refused_ = false;
   phase_ = Phase::kResolving;
   paused_ = {};
   sent_.reset();
@@ -149,18 +149,13 @@ void Transfer::share_what_is_kept() {
 
 // Checked here, since the resolver, which applies fetch.ip_version, is not used for addresses.
 Transfer::Verdict Transfer::take_address() {
-  add_address(endpoint_.host);
+  addresses_.add(endpoint_.host);
   const IpVersion version = context_.options.resolver.ip_version;
-  const bool v6 = addresses_.front().family == AF_INET6;
+  const bool v6 = addresses_.family() == AF_INET6;
   if (version != (v6 ? IpVersion::kV4 : IpVersion::kV6)) return {};
   return {FetchError::kAddressRefused,
           fmt::format("the host is an IPv{} address, which fetch.ip_version = \"ipv{}\" excludes",
                       v6 ? 6 : 4, v6 ? 4 : 6)};
-}
-
-void Transfer::add_address(const std::string& text) {
-  const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;
-  addresses_.push_back({.text = text, .family = family, .tried = false});
 }
 
 // With a proxy, the address is unknown; only literals and names such as localhost can be checked.
@@ -193,7 +188,7 @@ Transfer::Verdict Transfer::resolved(const Resolution& resolution) {
     return {FetchError::kAddressRefused, kPrivate};
   }
   for (const std::string& text : resolution.addresses)
-    add_address(text);
+    addresses_.add(text);
   proxy_resolved_ = is_proxy;
   return {};
 }
@@ -207,17 +202,9 @@ std::string Transfer::server() const {
 // unknown, or if all addresses are refused.
 std::string_view Transfer::choose_address() {
   if (proxy_) return target_address_;
-  if (const std::string* const kept = context_.connections.address_of(server())) {
-    const auto at =
-        std::ranges::find_if(addresses_, [&](const Address& one) { return one.text == *kept; });
-    if (at == addresses_.end()) return *kept;
-    std::rotate(addresses_.begin(), at, at + 1);
-  }
-  for (const Address& address : addresses_) {
-    if (context_.options.allow_private_addresses || !is_private_text(address.text))
-      return address.text;
-  }
-  return {};
+  const std::string* const kept = context_.connections.address_of(server());
+  if (kept != nullptr && !addresses_.prefer(*kept)) return *kept;
+  return addresses_.first_allowed();
 }
 
 StartGate::Answer Transfer::ask_gate() {
@@ -256,9 +243,8 @@ void Transfer::prepare(Time now) {
   if (!proxy_) {
     handle_.set_placeholders(endpoint_.port, context_.placeholders);
   } else if (proxy_->wants_address) {
-    const auto untried = std::find_if(addresses_.begin(), addresses_.end(),
-                                      [](const Address& address) { return !address.tried; });
-    if (untried != addresses_.end()) handle_.set_addresses(*proxy_, untried->text, target_address_);
+    if (const std::string* const untried = addresses_.untried())
+      handle_.set_addresses(*proxy_, *untried, target_address_);
   } else {
     handle_.set_placeholders(proxy_->endpoint.port, context_.placeholders);
   }
@@ -270,14 +256,9 @@ void Transfer::set_sent(Time now) {
   if (phase_ == Phase::kConnecting) phase_ = Phase::kWaiting;
 }
 
-bool Transfer::has_untried() const {
-  return std::any_of(addresses_.begin(), addresses_.end(),
-                     [](const Address& address) { return !address.tried; });
-}
-
 bool Transfer::try_other_addresses(CURLcode code) {
   return (code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT) &&
-         phase_ == Phase::kConnecting && !verdict_.failure && has_untried();
+         phase_ == Phase::kConnecting && !verdict_.failure && addresses_.untried() != nullptr;
 }
 
 bool Transfer::try_other_connection() {
@@ -286,13 +267,9 @@ bool Transfer::try_other_connection() {
   return again;
 }
 
-// The addresses share fetch.connect_timeout, so that a silent one does not use it up.
 bool Transfer::wants_other_address(Time now) const {
-  if (phase_ != Phase::kConnecting || !opened_socket_ || !has_untried()) return false;
-  const auto tried = std::count_if(addresses_.begin(), addresses_.end(),
-                                   [](const Address& address) { return address.tried; });
-  const auto all = static_cast<std::ptrdiff_t>(std::min<std::size_t>(addresses_.size(), 4));
-  return now - connecting_ > context_.options.connect_timeout * tried / all;
+  return phase_ == Phase::kConnecting && opened_socket_ && addresses_.untried() != nullptr &&
+         now - connecting_ > addresses_.share_of(context_.options.connect_timeout);
 }
 
 Transfer::Verdict Transfer::check(Time now) {
@@ -372,7 +349,7 @@ HttpResponse Transfer::finish(CURLcode code, Time now) {
     const char* address = nullptr;
     curl_easy_getinfo(easy(), CURLINFO_PRIMARY_IP, &address);
     if (phase_ != Phase::kResolving && address != nullptr) response_.address = address;
-    if (response_.address.empty()) response_.address = tried_;
+    if (response_.address.empty()) response_.address = addresses_.tried();
   }
   if (jar_ != nullptr) {
     jar_->keep(easy());
@@ -401,7 +378,7 @@ void Transfer::conclude(CURLcode code) {
     if (response_.connection_was_stale) {
       verdict_ = {FetchError::kConnectionLost,
                   "the server closed the kept-alive connection instead of responding"};
-    } else if (address_refused_ && phase_ == Phase::kConnecting) {
+    } else if (addresses_.refused() && phase_ == Phase::kConnecting) {
       verdict_ = {FetchError::kAddressRefused, kPrivate};
     } else {
       verdict_ = {kind_of(failure), text_of(failure)};
@@ -592,31 +569,13 @@ curl_socket_t Transfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* 
 }
 
 // libcurl requests a socket for a placeholder address, and gets one for the next real address of
-// that family. It tries IPv6 first; if IPv4 comes first in our order, IPv6 is refused at first.
+// that family.
 curl_socket_t Transfer::open_socket(curl_sockaddr& address) {
-  if (address.family == AF_INET6 && addresses_.front().family == AF_INET &&
-      std::any_of(addresses_.begin(), addresses_.end(),
-                  [](const Address& other) { return other.family == AF_INET && !other.tried; })) {
-    return CURL_SOCKET_BAD;
-  }
-  for (Address& next : addresses_) {
-    if (next.tried || next.family != address.family) continue;
-    next.tried = true;
-    if (!write_address(next.text, next.family, &address.addr)) continue;
-    // The name is resolved here, so a public name with a private address is refused too. The
-    // address of a proxy is not checked, since the user configured it.
-    if (!proxy_ && !context_.options.allow_private_addresses && is_private_address(&address.addr)) {
-      address_refused_ = true;
-      continue;
-    }
-    address_refused_ = false;  // refused was another address of the same name
-    opened_socket_ = true;
-    tried_ = next.text;
-    const int opened = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
-    if (opened >= 0) sockets_.push_back(opened);
-    return opened;
-  }
-  return CURL_SOCKET_BAD;
+  if (!addresses_.take_next(address)) return CURL_SOCKET_BAD;
+  opened_socket_ = true;
+  const int opened = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  if (opened >= 0) sockets_.push_back(opened);
+  return opened;
 }
 
 int Transfer::on_close_socket(void* context, curl_socket_t socket) {

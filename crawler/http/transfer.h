@@ -12,11 +12,11 @@
 #include <vector>
 
 #include <curl/curl.h>
-#include <sys/socket.h>
 
 #include "crawler/config/proxy.h"
 #include "crawler/http/body_memory_budget.h"
 #include "crawler/http/body_reader.h"
+#include "crawler/http/connection_addresses.h"
 #include "crawler/http/cookie_jars.h"
 #include "crawler/http/curl_failure.h"
 #include "crawler/http/easy_handle.h"
@@ -118,11 +118,6 @@ class Transfer {
 
  private:
   enum class Phase : std::uint8_t { kResolving, kConnecting, kWaiting, kReceiving };
-  struct Address {
-    std::string text;
-    int family = AF_UNSPEC;
-    bool tried = false;
-  };
 
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
@@ -141,7 +136,6 @@ class Transfer {
   int take_connection(std::string_view remote_ip, int remote_port, int local_port);
   Verdict take_address();
   Verdict check_target();
-  void add_address(const std::string& text);
   std::size_t take_body(std::string_view bytes);
   std::size_t take_header(std::string_view line);
   bool take_head();
@@ -153,7 +147,6 @@ class Transfer {
   bool is_tunnelled() const;
   CurlFailure failure_of(CURLcode code) const;
   Verdict check_speed(Time now);
-  bool has_untried() const;
   std::string server() const;
   std::string_view choose_address();
   void tell_gate(std::optional<Time> when);
@@ -177,11 +170,9 @@ class Transfer {
   BodyReader body_;
 
   Endpoint endpoint_;
-  std::vector<Address> addresses_;  // of the server or the proxy
-  std::string target_address_;      // for a proxy that needs it
+  ConnectionAddresses addresses_;  // of the server or the proxy
+  std::string target_address_;     // for a proxy that needs it
   bool proxy_resolved_ = false;
-  std::string tried_;  // the address tried last
-  bool address_refused_ = false;
 
   Phase phase_ = Phase::kResolving;
   Time begun_{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,6 +27,13 @@ inline bool take_pages(void* memory, std::size_t bytes) noexcept {
     if (::madvise(reinterpret_cast<void*>(at), size, MADV_POPULATE_WRITE) != 0) return false;
   }
   return true;
+}
+
+// Takes the page of a word, by a write that changes nothing; so relaxed.
+template <class T>
+void take_page_of(std::atomic<T>& word) noexcept {
+  T none = 0;
+  word.compare_exchange_strong(none, 0, std::memory_order_relaxed);
 }
 
 }  // namespace trawl

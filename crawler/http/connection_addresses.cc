@@ -66,7 +66,7 @@ bool ConnectionAddresses::take_next(curl_sockaddr& to) {
     if (!is_untried(next, to.family)) continue;
     next.tried = true;
     if (!write_address(next.text, next.family, &to.addr)) continue;
-    refused_ = !may_use(to);  // if not the last, refused was another address of the same name
+    refused_ = !may_use(to);
     if (refused_) continue;
     tried_ = next.text;
     return true;

@@ -39,7 +39,7 @@ class ConnectionAddresses {
   bool take_next(curl_sockaddr& to);
   // The one tried last; empty if none was.
   const std::string& tried() const noexcept { return tried_; }
-  // Whether take_next() found private ones only that may not be used.
+  // Whether the last one that take_next() came to is private and may not be used.
   bool refused() const noexcept { return refused_; }
 
  private:

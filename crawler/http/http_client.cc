@@ -61,7 +61,7 @@ class EpollHttpClient final : public HttpClient {
         tick_(tick_of(options)),
         wakeup_(std::move(wakeup)),
         jars_(CookieJars::kMaxJars, CookieJars::kMaxBytes, options.budget, options.cookies) {
-    prepare();
+    set_up_libraries();
     multi_.reset(curl_multi_init());
     CURLM* multi = multi_.get();
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &EpollHttpClient::on_socket);
@@ -447,7 +447,7 @@ class EpollHttpClient final : public HttpClient {
 
 }  // namespace
 
-void HttpClient::prepare() {
+void HttpClient::set_up_libraries() {
   [[maybe_unused]] static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 

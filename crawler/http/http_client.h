@@ -151,7 +151,7 @@ class HttpClient {
   using Done = std::function<void(HttpResponse)>;
 
   // Sets libcurl and its TLS library up, which takes a while; create() does so, too. Thread-safe.
-  static void prepare();
+  static void set_up_libraries();
   static Result<std::unique_ptr<HttpClient>> create(const HttpOptions& options);
   virtual ~HttpClient() = default;
 

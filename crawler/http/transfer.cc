@@ -33,7 +33,7 @@ Transfer::Transfer(TransferContext& context, const std::string& proxy)
       proxy_(Proxy::parse(proxy)),
       tls_sessions_(context.tls_sessions[proxy]),
       handle_(context.options, proxy_ ? &*proxy_ : nullptr),
-      // That of a proxy is not checked, since the user configured it.
+      // The address of a proxy is not checked, since the user configured it.
       addresses_(context.options.allow_private_addresses || proxy_) {
   set_callbacks();
 }

@@ -59,6 +59,9 @@ Result<void> CrawlImpl::open(const CrawlOpening& opening) {
   if (!imported) return tl::unexpected(imported.error());
   if (auto made = make_rules(); !made) return made;
   if (auto usable = check_places(opening); !usable) return usable;
+  // While the state is opened, which waits for the disk.
+  const auto libraries = std::async(std::launch::async | std::launch::deferred,
+                                    [] { HttpClient::set_up_libraries(); });
   if (auto opened = open_frontier(opening); !opened) return opened;
   // After the directory is locked, and before anything can be completed.
   if (auto closed = close_former_files(); !closed) return closed;
@@ -366,9 +369,6 @@ Result<std::unique_ptr<Crawl>> Crawl::open(const CrawlConfig& config, const Craw
   for (const std::string& warning : resumed.warnings)
     spdlog::warn("{}", warning);
   auto crawl = std::make_unique<CrawlImpl>(resumed, config);
-  // While the disk is waited for.
-  const auto prepared =
-      std::async(std::launch::async | std::launch::deferred, [] { HttpClient::prepare(); });
   if (auto opened = crawl->open(opening); !opened) return tl::unexpected(opened.error());
   return crawl;
 }

@@ -71,11 +71,8 @@ void WordArray::copy(std::uint64_t first, std::span<std::uint64_t> out) const no
 void WordArray::take_pages() const noexcept {
   if (trawl::take_pages(words_, bytes())) return;
   constexpr std::uint64_t kPageWords = 512;
-  for (std::uint64_t i = 0; i < size_; i += kPageWords) {
-    // Writes, but changes nothing; so relaxed.
-    std::uint64_t none = 0;
-    words_[i].compare_exchange_strong(none, 0, std::memory_order_relaxed);
-  }
+  for (std::uint64_t i = 0; i < size_; i += kPageWords)
+    take_page_of(words_[i]);
 }
 
 WordArray::~WordArray() {

@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "base/operation_gate.h"
+#include "base/take_pages.h"
 #include "filter/blocked/blocked_bloom_filter_state.h"
 #include "filter/growing/layer_quota.h"
 #include "filter/snapshot/snapshot_format.h"
@@ -64,22 +65,25 @@ struct GrowingBloomFilter::State {
     }
     // Returns the number of new keys.
     std::size_t insert(std::span<const Fingerprint> keys, bool* admitted) noexcept {
-      if (pages_to_take.load(std::memory_order_relaxed)) {
-        for (const Fingerprint key : keys)
-          bits->blocks().block_of(key)->fetch_or(0, std::memory_order_relaxed);
-      }
+      // Relaxed: one thread is enough to take all pages, no matter which.
+      const bool lacks_pages = pages_to_take.load(std::memory_order_relaxed);
+      if (lacks_pages) take_pages_of(keys);
       const std::size_t fresh = bits->kernels.insert_batch(bits->blocks(), keys, admitted);
       if (fresh > 0) bits->inserted.add(fresh);
-      // Relaxed: one thread is enough, no matter which.
-      if (pages_to_take.load(std::memory_order_relaxed)) take_pages_if_used();
+      if (lacks_pages) take_pages_if_used();
       return fresh;
     }
-    // Once a small layer has a key for each eight of its pages, nearly all will be used soon, each
-    // by a page fault; but one with few keys takes few pages.
+    // An insertion reads first, and a page that is read before it is written costs two page faults.
+    void take_pages_of(std::span<const Fingerprint> keys) const noexcept {
+      const BlockSpan blocks = bits->blocks();
+      for (const Fingerprint key : keys)
+        take_page_of(*blocks.block_of(key));
+    }
+    // Once a small layer has as many keys as pages, most of them are in use, and the others soon
+    // will be, each by a page fault; but one with few keys takes few pages.
     void take_pages_if_used() noexcept {
       constexpr std::uint64_t kPageBytes = 4096;
-      constexpr std::uint64_t kPagesForAKey = 1;
-      if (bits->inserted.sum() * kPagesForAKey < bits->words.bytes() / kPageBytes) return;
+      if (bits->inserted.sum() < bits->words.bytes() / kPageBytes) return;
       if (pages_to_take.exchange(false, std::memory_order_relaxed)) bits->words.take_pages();
     }
     // Opens the reserve. Returns false if it was open already, or if there is none.

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/mix.h"
+#include "base/take_pages.h"
 #include "frontier/store/url_identity.h"
 
 namespace trawl {
@@ -34,9 +35,7 @@ DepthTable::Places DepthTable::places_of(Fingerprint key) const noexcept {
 bool DepthTable::add(Fingerprint key, std::uint32_t depth) noexcept {
   const Places places = places_of(key);
   const std::uint32_t entry = places.tag | std::min(depth, kMaxDepth);
-  // Writes, but changes nothing: a page that is read first costs two page faults.
-  std::uint32_t none = 0;
-  buckets_[places.first].entries[0].compare_exchange_strong(none, 0, std::memory_order_relaxed);
+  take_page_of(buckets_[places.first].entries[0]);  // before it is read
   const auto free_in = [&](std::size_t bucket) {
     return std::ranges::count_if(buckets_[bucket].entries, [](const Entry& place) {
       return place.load(std::memory_order_relaxed) == 0;

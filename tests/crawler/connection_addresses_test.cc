@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <initializer_list>
 #include <string>
 
 #include <arpa/inet.h>
@@ -28,11 +29,10 @@ std::string next_of(ConnectionAddresses& addresses, int family) {
     std::array<char, sizeof(sockaddr_storage)> more;
   } asked{wanted(family), {}};
   if (!addresses.take_next(asked.address)) return {};
+  const sockaddr* const to = &asked.address.addr;
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* const bytes =
-      family == AF_INET6
-          ? static_cast<const void*>(&reinterpret_cast<sockaddr_in6*>(&asked.address.addr)->sin6_addr)
-          : &reinterpret_cast<sockaddr_in*>(&asked.address.addr)->sin_addr;
+  const void* bytes = &reinterpret_cast<const sockaddr_in*>(to)->sin_addr;
+  if (family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6*>(to)->sin6_addr;
   EXPECT_NE(::inet_ntop(family, bytes, text.data(), text.size()), nullptr);
   EXPECT_EQ(addresses.tried(), text.data());
   return text.data();

@@ -356,10 +356,11 @@ def order(test, directory, options):
         with site(tree) as server:
             priorities = [{"match": "*/b*", "priority": 10},
                           {"match": "*/1", "priority": -5}] if name == "priority" else []
-            # One thread with one connection, and a delay so that links are queued by the next turn.
+            # One thread with one connection, and a delay so that links are queued by the next turn,
+            # even while other tests keep the disk busy.
             crawl(options, directory, f"order-{name}", [server.url()], test=test,
                   crawl={"order": name, "priorities": priorities},
-                  politeness={"delay": "30ms", "per_host_connections": 1},
+                  politeness={"delay": "100ms", "per_host_connections": 1},
                   fetch={"threads": 1, "connections": 1})
             lines = t.read_pages(test, directory / f"order-{name}")
             told = [line["url"][len(server.url("")):] for line in lines]
